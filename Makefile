@@ -1,0 +1,41 @@
+# make demo: set up and compare methods on embedded data.   make test: set up, lint, run the tests.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
+
+.PHONY: demo test lint bench clean
+
+demo: $(VENV)/.installed
+	$(BIN)/podium compare --out podium-runs/demo
+
+test: lint
+	$(BIN)/python -m pytest -n 2
+
+lint: $(VENV)/.installed-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+# Each benchmark runs Podium and the named peers in one process and prints the ratios.
+bench: $(VENV)/.installed-bench
+	for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script $(BENCH_OPTIONS) || exit 1; done
+
+$(VENV)/bin/python:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Podium needs Python 3.11 or newer; set PYTHON=python3.x")'
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.installed: pyproject.toml | $(VENV)/bin/python
+	$(PIP) install --editable .
+	touch $@
+
+$(VENV)/.installed-dev: $(VENV)/.installed
+	$(PIP) install --editable '.[dev]'
+	touch $@
+
+$(VENV)/.installed-bench: benchmarks/requirements.txt $(VENV)/.installed-dev
+	$(PIP) install --requirement benchmarks/requirements.txt
+	touch $@
+
+clean:
+	rm -rf $(VENV) podium-runs .pytest_cache .mypy_cache .ruff_cache

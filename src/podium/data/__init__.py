@@ -1,0 +1,1 @@
+"""Reading, writing, making and rescaling lists of documents."""

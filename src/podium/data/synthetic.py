@@ -1,0 +1,63 @@
+"""Synthetic lists with ties: what the demonstration and many tests run on."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from podium.queries import Queries
+
+
+def make_queries(
+    n_queries: int = 200,
+    n_documents: int = 50,
+    n_features: int = 25,
+    n_grades: int = 3,
+    random_state: int | None = 0,
+    *,
+    noise: float = 0.5,
+    vary_sizes: bool = True,
+) -> Queries:
+    """Lists of documents whose grades follow a noisy linear score, with most documents of the lowest grade.
+
+    Features come in correlated blocks, on different scales, and are shifted by the query, as in real logs: a model
+    must compare documents within their query. A third of the features carries no signal.
+
+    Parameters
+    ----------
+    n_documents : int
+        Documents per query; with ``vary_sizes`` on average, the sizes lying between half of it and half as much again.
+    n_grades : int
+        Grades 0 … n_grades − 1. Each higher grade is half as frequent as the one below, so ties are the rule.
+    noise : float
+        Standard deviation of the noise in the hidden score, whose signal has standard deviation 1.
+
+    Examples
+    --------
+    >>> q = make_queries(n_queries=3, n_documents=4, n_features=2, random_state=1)
+    >>> len(q), q.n_features, bool(q.labels.max() <= 2)
+    (3, 2, True)
+    """
+    if min(n_queries, n_documents, n_features, n_grades) < 1:
+        raise ValueError("n_queries, n_documents, n_features and n_grades must be at least 1")
+    rng = np.random.default_rng(random_state)
+    half = n_documents // 2
+    sizes = rng.integers(n_documents - half, n_documents + half + 1, n_queries) if vary_sizes else None
+    sizes = np.full(n_queries, n_documents) if sizes is None else sizes
+    n = int(sizes.sum())
+    query = np.repeat(np.arange(n_queries), sizes)
+
+    blocks = max(1, n_features // 5)
+    topics = rng.standard_normal((n, blocks))
+    raw = 0.7 * topics[:, np.arange(n_features) % blocks] + rng.standard_normal((n, n_features))
+    weights = rng.standard_normal(n_features) * (np.arange(n_features) % 3 != 2)
+    signal = raw @ weights
+    signal /= signal.std() or 1.0
+    hidden = signal + noise * rng.standard_normal(n) + rng.standard_normal(n_queries)[query] * 0.5
+
+    # Geometric frequencies: grade g holds about 2^-(g+1) of all documents, the highest grade what is left.
+    above = 2.0 ** -np.arange(1, n_grades)
+    labels = np.searchsorted(np.quantile(hidden, 1 - above), hidden, side="left")
+
+    scale = 10.0 ** rng.uniform(-1, 2, n_features)
+    features = (raw + rng.standard_normal((n_queries, n_features))[query]) * scale
+    return Queries(features.astype(np.float32), labels, sizes=sizes)

@@ -1,0 +1,82 @@
+"""Turning query ids of any type and order into contiguous slices."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True, slots=True)
+class Grouping:
+    """Rows grouped by query, queries in order of first appearance, rows of a query in their given order."""
+
+    qids: np.ndarray
+    """(n_queries,) the query ids."""
+    offsets: np.ndarray
+    """(n_queries + 1,) int64: query q is grouped rows ``offsets[q]:offsets[q + 1]``."""
+    order: np.ndarray | None
+    """(n_rows,) the given row of each grouped row; None if the rows were grouped already."""
+
+
+def group_by_query(qid: Any, n: int) -> Grouping:
+    """Group ``n`` rows by their query ids."""
+    ids = _as_ids(qid)
+    if ids.shape != (n,):
+        raise ValueError(f"qid must have one entry for each of the {n} documents; got shape {ids.shape}")
+    if n == 0:
+        return Grouping(ids, np.zeros(1, np.int64), None)
+    # Most files come grouped: then comparing neighbours and the first ids of the runs is all the work there is.
+    starts = np.flatnonzero(np.concatenate(([True], ids[1:] != ids[:-1])))
+    heads = ids[starts]
+    run_query, first_run = number_by_first_appearance(heads)
+    if len(first_run) == len(heads):
+        return Grouping(heads, np.append(starts, n).astype(np.int64), None)
+    run_lengths = np.diff(np.append(starts, n))
+    query = np.repeat(run_query, run_lengths)
+    order = np.argsort(query, kind="stable")
+    offsets = np.concatenate(([0], np.cumsum(np.bincount(query)))).astype(np.int64)
+    return Grouping(heads[first_run], offsets, order)
+
+
+def offsets_from_sizes(sizes: Any, n: int) -> np.ndarray:
+    """Offsets of queries with the given numbers of documents, which must add up to ``n``."""
+    array = np.asarray(sizes)
+    if array.ndim != 1 or (array.size and not np.issubdtype(array.dtype, np.integer)) or (array < 0).any():
+        raise ValueError("sizes must be a one-dimensional sequence of non-negative integers")
+    if array.sum() != n:
+        raise ValueError(f"sizes add up to {array.sum()}, but there are {n} documents")
+    return np.concatenate(([0], np.cumsum(array))).astype(np.int64)
+
+
+def _as_ids(qid: Any) -> np.ndarray:
+    """The ids as an array in which equal ids compare equal and none is missing."""
+    ids = np.asarray(qid)
+    if ids.ndim == 2 and not isinstance(qid, np.ndarray):  # a list of tuples is a list of ids
+        ids = np.empty(len(qid), dtype=object)
+        ids[:] = list(qid)
+    if ids.dtype == object:
+        missing = np.fromiter((x is None or x != x for x in ids.ravel()), bool, ids.size)
+    elif np.issubdtype(ids.dtype, np.floating):
+        missing = np.isnan(ids).ravel()
+    else:
+        return ids
+    if missing.any():
+        row = int(np.flatnonzero(missing)[0])
+        raise ValueError(f"the query id of row {row} is missing ({missing.sum()} such rows); every document needs one")
+    return ids
+
+
+def number_by_first_appearance(ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """A number for each id (0 for the first distinct one seen, …) and where each number first appears."""
+    if ids.dtype == object:  # may hold types that do not compare with each other
+        seen: dict[Any, int] = {}
+        numbers = np.fromiter((seen.setdefault(x, len(seen)) for x in ids), np.int64, len(ids))
+        first = np.full(len(seen), len(ids))
+        np.minimum.at(first, numbers, np.arange(len(ids)))
+        return numbers, first
+    _, first, inverse = np.unique(ids, return_index=True, return_inverse=True)
+    rank = np.empty(len(first), np.int64)
+    rank[np.argsort(first)] = np.arange(len(first))
+    return rank[inverse], np.sort(first)

@@ -1,0 +1,73 @@
+"""Objects made of named parameters: printable, comparable, clonable by scikit-learn, storable as JSON.
+
+Losses, scorers and trainers are such values. They follow scikit-learn's convention (``__init__`` stores its
+arguments unchanged under their own names) without importing scikit-learn, which takes seconds to load.
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any, Self
+
+
+class Parameterized:
+    """Gives parameters by name, ``repr`` and equality to a class whose ``__init__`` only stores its arguments."""
+
+    @classmethod
+    def parameter_names(cls) -> list[str]:
+        return [name for name in inspect.signature(cls).parameters if name != "self"]
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Parameters by name; with ``deep``, those of parameters that have some are added as ``outer__inner``."""
+        params = {name: getattr(self, name) for name in self.parameter_names()}
+        if deep:
+            for name, value in list(params.items()):
+                if isinstance(value, Parameterized):
+                    params.update({f"{name}__{inner}": v for inner, v in value.get_params().items()})
+        return params
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters by name; ``outer__inner`` reaches into a parameter."""
+        valid = self.parameter_names()
+        for name, value in params.items():
+            outer, _, inner = name.partition("__")
+            if outer not in valid:
+                raise ValueError(
+                    f"{type(self).__name__} has no parameter {outer!r}; it has {', '.join(valid) or 'none'}"
+                )
+            if inner:
+                getattr(self, outer).set_params(**{inner: value})
+            else:
+                setattr(self, outer, value)
+        return self
+
+    def __repr__(self) -> str:
+        defaults = inspect.signature(type(self)).parameters
+        shown = ", ".join(
+            f"{name}={value!r}"
+            for name, value in self.get_params(deep=False).items()
+            if not _same(value, defaults[name].default)
+        )
+        return f"{type(self).__name__}({shown})"
+
+    def __eq__(self, other: object) -> bool:
+        if type(self) is not type(other) or not isinstance(other, Parameterized):
+            return NotImplemented
+        mine, theirs = self.get_params(deep=False), other.get_params(deep=False)
+        return all(_same(mine[name], theirs[name]) for name in mine)
+
+    __hash__ = None  # type: ignore[assignment]  # parameters may change
+
+
+def _same(a: Any, b: Any) -> bool:
+    """Equality that treats arrays as one value and never raises."""
+    try:
+        return a is b or bool(a == b)
+    except ValueError:  # arrays compare element by element
+        return bool((a == b).all())
+
+
+def choose(name: str, value: Any, options: tuple[str, ...]) -> None:
+    """Raise unless ``value`` is one of ``options``."""
+    if value not in options:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, options))}; got {value!r}")

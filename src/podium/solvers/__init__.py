@@ -1,0 +1,1 @@
+"""Numerics that losses lean on: elementary functions, interpolation, samplers."""

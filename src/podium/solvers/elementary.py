@@ -1,0 +1,167 @@
+"""``exp`` and ``log1p`` that LLVM can vectorise, shared by every kernel.
+
+Numba lowers ``math.exp`` to a library call, which stops a loop from vectorising. These are branch-free
+polynomials instead, accurate to a few units in the last place; ``tests/solvers/test_elementary.py`` measures
+the error over the whole range.
+
+``exp`` is meant for arguments that are not NaN: it clamps to the range where the result is a normal number, so
+``exp(-inf)`` is a tiny positive number (about 1e-38 in float32, 1e-308 in float64), not zero.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import njit, types
+from numba.extending import intrinsic, overload
+
+LOG2E = math.log2(math.e)
+# ln 2 in two parts, the first with trailing zero bits: n * high is then exact for every exponent n.
+LN2_HIGH_32, LN2_LOW_32 = np.float32(0.693359375), np.float32(-2.12194440e-4)
+LN2_HIGH_64, LN2_LOW_64 = 0.6931471803691238, 1.9082149292705877e-10
+# Adding and subtracting 1.5 * 2^(mantissa bits) rounds to the nearest integer without a library call.
+ROUND_32, ROUND_64 = np.float32(1.5 * 2**23), 1.5 * 2.0**52
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def _reinterpret(typingctx: Any, x: Any) -> Any:
+    """The same bits read as the integer (or floating-point) type of the same width."""
+    target, llvm_type = {
+        types.float32: (types.int32, ir.IntType(32)),
+        types.float64: (types.int64, ir.IntType(64)),
+        types.int32: (types.float32, ir.FloatType()),
+        types.int64: (types.float64, ir.DoubleType()),
+    }[x]
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.bitcast(args[0], llvm_type)
+
+    return target(x), codegen
+
+
+@njit(fastmath={"contract"}, error_model="numpy")
+def _exp32(x: np.float32) -> np.float32:
+    x = min(max(x, np.float32(-87.0)), np.float32(88.0))
+    t = x * np.float32(LOG2E) + ROUND_32
+    n = t - ROUND_32
+    r = (x - n * LN2_HIGH_32) - n * LN2_LOW_32
+    p = np.float32(1.9875691500e-4)
+    p = p * r + np.float32(1.3981999507e-3)
+    p = p * r + np.float32(8.3334519073e-3)
+    p = p * r + np.float32(4.1665795894e-2)
+    p = p * r + np.float32(1.6666665459e-1)
+    p = p * r + np.float32(5.0000001201e-1)
+    p = p * r * r + r + np.float32(1.0)
+    # The low bits of t are the integer n itself; moved into the exponent field they make 2**n.
+    return p * _reinterpret(np.int32((_reinterpret(t) + np.int32(127)) << np.int32(23)))
+
+
+@njit(fastmath={"contract"}, error_model="numpy")
+def _exp64(x: float) -> float:
+    x = min(max(x, -708.0), 709.0)
+    t = x * LOG2E + ROUND_64
+    n = t - ROUND_64
+    r = (x - n * LN2_HIGH_64) - n * LN2_LOW_64
+    # Taylor coefficients 1/k!: on |r| <= ln(2)/2 the first one left out is below 2e-17.
+    p = 1.0 / 6227020800.0
+    p = p * r + 1.0 / 479001600.0
+    p = p * r + 1.0 / 39916800.0
+    p = p * r + 1.0 / 3628800.0
+    p = p * r + 1.0 / 362880.0
+    p = p * r + 1.0 / 40320.0
+    p = p * r + 1.0 / 5040.0
+    p = p * r + 1.0 / 720.0
+    p = p * r + 1.0 / 120.0
+    p = p * r + 1.0 / 24.0
+    p = p * r + 1.0 / 6.0
+    p = p * r + 0.5
+    p = p * r * r + r + 1.0
+    return p * _reinterpret((_reinterpret(t) + np.int64(1023)) << np.int64(52))
+
+
+@njit(fastmath={"contract"}, error_model="numpy")
+def _log32(x: np.float32) -> np.float32:
+    bits = _reinterpret(x)
+    m = _reinterpret(np.int32((bits & np.int32(0x007FFFFF)) | np.int32(0x3F800000)))
+    e = np.float32((bits >> np.int32(23)) - np.int32(127))
+    big = m > np.float32(1.4142135)
+    m = m * np.float32(0.5) if big else m
+    e = e + np.float32(1.0) if big else e
+    f = m - np.float32(1.0)
+    s = f / (np.float32(2.0) + f)
+    z = s * s
+    r = np.float32(0.24279078841)
+    r = r * z + np.float32(0.28498786688)
+    r = r * z + np.float32(0.40000972152)
+    r = (r * z + np.float32(0.66666662693)) * z
+    half = np.float32(0.5) * f * f
+    return e * LN2_HIGH_32 - ((half - (s * (half + r) + e * LN2_LOW_32)) - f)
+
+
+@njit(fastmath={"contract"}, error_model="numpy")
+def _log64(x: float) -> float:
+    bits = _reinterpret(x)
+    m = _reinterpret((bits & np.int64(0x000FFFFFFFFFFFFF)) | np.int64(0x3FF0000000000000))
+    # AVX2 cannot convert int64 to float64, but an integer below 2**52 written into the mantissa of 2**52 is one.
+    e = _reinterpret((bits >> np.int64(52)) | np.int64(0x4330000000000000)) - (2.0**52 + 1023.0)
+    big = m > 1.4142135623730951
+    m = m * 0.5 if big else m
+    e = e + 1.0 if big else e
+    f = m - 1.0
+    s = f / (2.0 + f)
+    z = s * s
+    r = 1.479819860511658591e-01
+    r = r * z + 1.531383769920937332e-01
+    r = r * z + 1.818357216161805012e-01
+    r = r * z + 2.222219843214978396e-01
+    r = r * z + 2.857142874366239149e-01
+    r = r * z + 3.999999999940941908e-01
+    r = (r * z + 6.666666666666735130e-01) * z
+    half = 0.5 * f * f
+    return e * LN2_HIGH_64 - ((half - (s * (half + r) + e * LN2_LOW_64)) - f)
+
+
+@njit(error_model="numpy")
+def _log1p32(u: np.float32) -> np.float32:
+    w = np.float32(1.0) + u
+    return _log32(w) + (u - (w - np.float32(1.0))) / w
+
+
+@njit(error_model="numpy")
+def _log1p64(u: float) -> float:
+    w = 1.0 + u
+    return _log64(w) + (u - (w - 1.0)) / w
+
+
+def exp(x: float) -> float:
+    """``e**x`` for a float32 or float64 that is not NaN; never zero, never infinite."""
+    return math.exp(x)
+
+
+def log(x: float) -> float:
+    """Natural logarithm of a positive, finite, normal float32 or float64."""
+    return math.log(x)
+
+
+def log1p(u: float) -> float:
+    """``log(1 + u)`` for 0 <= u < 1e30, without losing small ``u`` to the rounding of ``1 + u``."""
+    return math.log1p(u)
+
+
+# Inside compiled code the three names above stand for the version of their argument's type.
+@overload(exp, strict=False)  # type: ignore[untyped-decorator]
+def _exp_by_type(x: Any) -> Any:
+    return (lambda x: _exp32(x)) if x == types.float32 else (lambda x: _exp64(x))
+
+
+@overload(log, strict=False)  # type: ignore[untyped-decorator]
+def _log_by_type(x: Any) -> Any:
+    return (lambda x: _log32(x)) if x == types.float32 else (lambda x: _log64(x))
+
+
+@overload(log1p, strict=False)  # type: ignore[untyped-decorator]
+def _log1p_by_type(u: Any) -> Any:
+    return (lambda u: _log1p32(u)) if u == types.float32 else (lambda u: _log1p64(u))
