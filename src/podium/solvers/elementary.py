@@ -18,6 +18,13 @@ from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic, overload
 
+# For kernels that use these: sums may be reordered (so that they vectorise) and multiplications fused, but NaN
+# and infinity keep their meaning.
+FAST = {"contract", "reassoc", "nsz", "arcp"}
+
+# Exponentials of scores that differ by no more than this neither overflow nor underflow, nor do sums of their inverses.
+SAFE_RANGE = 80.0
+
 LOG2E = math.log2(math.e)
 # ln 2 in two parts, the first with trailing zero bits: n * high is then exact for every exponent n.
 LN2_HIGH_32, LN2_LOW_32 = np.float32(0.693359375), np.float32(-2.12194440e-4)
@@ -165,3 +172,13 @@ def _log_by_type(x: Any) -> Any:
 @overload(log1p, strict=False)  # type: ignore[untyped-decorator]
 def _log1p_by_type(u: Any) -> Any:
     return (lambda u: _log1p32(u)) if u == types.float32 else (lambda u: _log1p64(u))
+
+
+@njit(fastmath=FAST, error_model="numpy")
+def extent(x: np.ndarray) -> tuple[float, float]:
+    """Smallest and largest entry of an array that is not empty; NaN may go unnoticed."""
+    low = high = x[0]
+    for i in range(len(x)):
+        low = min(low, x[i])
+        high = max(high, x[i])
+    return low, high

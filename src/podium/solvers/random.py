@@ -1,0 +1,39 @@
+"""Random numbers inside kernels that do not depend on which thread draws them.
+
+Each query owns a stream, a single 64-bit word in an array: its start is a hash of the loss's seed, the epoch and the
+query's number (:func:`streams`), and each draw moves it on (SplitMix64: Steele, Lea & Flood, OOPSLA 2014).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+_STEP = np.uint64(0x9E3779B97F4A7C15)
+
+
+def streams(random_state: int, epoch: int, n_queries: int) -> np.ndarray:
+    """A starting word for each query, (n_queries,) uint64: the same for the same seed and epoch, else unrelated."""
+    return np.random.SeedSequence([random_state, epoch]).generate_state(n_queries, np.uint64)
+
+
+@njit(error_model="numpy")
+def next_word(stream: np.ndarray) -> np.uint64:
+    """64 random bits; ``stream`` is an array of one word."""
+    stream[0] += _STEP
+    z = stream[0]
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
+
+
+@njit(error_model="numpy")
+def uniform(stream: np.ndarray) -> float:
+    """A float64 uniform in [0, 1)."""
+    return float(next_word(stream) >> np.uint64(11)) * (1.0 / 9007199254740992.0)
+
+
+@njit(error_model="numpy")
+def integer(stream: np.ndarray, below: int) -> int:
+    """An integer uniform in 0 … below − 1 (to within 2^-53: lists are short)."""
+    return int(uniform(stream) * below)
