@@ -71,6 +71,18 @@ def gibbs_sweep(kind: int, terms: np.ndarray, members: np.ndarray, stream: np.nd
         total, size = (others + terms[i], n_others + 1) if now else (others, n_others)
 
 
+@njit(error_model="numpy")
+def propose_subset(n: int, stream: np.ndarray, shuffled: np.ndarray) -> int:
+    """Draw a size uniform in 1 … n and a uniform subset of that size: its members lead ``shuffled`` (n,)."""
+    size = 1 + integer(stream, n)
+    for i in range(n):
+        shuffled[i] = i
+    for i in range(size):  # the first places of a Fisher-Yates shuffle
+        j = i + integer(stream, n - i)
+        shuffled[i], shuffled[j] = shuffled[j], shuffled[i]
+    return size
+
+
 @njit(cache=True, error_model="numpy")
 def metropolis_step(
     kind: int, terms: np.ndarray, members: np.ndarray, corrected: bool, stream: np.ndarray, shuffled: np.ndarray
@@ -82,13 +94,9 @@ def metropolis_step(
     potentials alone decides, as in the paper.
     """
     n = len(terms)
-    size = 1 + integer(stream, n)
-    for i in range(n):
-        shuffled[i] = i
+    size = propose_subset(n, stream, shuffled)
     total = 0.0
-    for i in range(size):  # the first `size` places of a Fisher-Yates shuffle are a uniform subset
-        j = i + integer(stream, n - i)
-        shuffled[i], shuffled[j] = shuffled[j], shuffled[i]
+    for i in range(size):
         total += terms[shuffled[i]]
     old_total, old_size = subset_total(terms, members)
     log_ratio = log_potential(kind, total, size) - log_potential(kind, old_total, old_size)

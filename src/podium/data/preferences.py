@@ -1,0 +1,105 @@
+"""Preferences as labels: pairs of documents of which one is better, and nothing said about the others."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+
+class Preferences:
+    """Pairs (winner, loser) among the documents of a list of queries: a partial order, possibly with cycles.
+
+    Where grades order every document against every other grade, preferences state just the pairs that were observed.
+    A pair that is absent means "nothing known", not "tied".
+
+    Parameters
+    ----------
+    winner, loser : (n_pairs,) integers
+        Row numbers of documents, in the caller's row order. Both must belong to the same query.
+    weight : (n_pairs,), optional
+        How much each pair counts; non-negative, 1 by default. Pairs given more than once are merged and their weights
+        added.
+
+    Cycles (a over b, b over a) are allowed: each pair is an observation, and the model weighs them against each other.
+
+    Examples
+    --------
+    >>> Preferences([0, 0, 2], [1, 1, 0])
+    Preferences(2 distinct pairs, total weight 3)
+    """
+
+    def __init__(self, winner: Any, loser: Any, weight: Any = None) -> None:
+        winner, loser = _rows(winner, "winner"), _rows(loser, "loser")
+        if winner.shape != loser.shape:
+            raise ValueError(f"{len(winner)} winners for {len(loser)} losers")
+        weight = np.ones(len(winner)) if weight is None else np.asarray(weight, np.float64)
+        if weight.shape != winner.shape:
+            raise ValueError(f"weight must have one entry for each of the {len(winner)} pairs; got {weight.shape}")
+        if not np.isfinite(weight).all() or (weight < 0).any():
+            raise ValueError("weights of preferences must be finite and not negative")
+        same = np.flatnonzero(winner == loser)
+        if len(same):
+            raise ValueError(f"pair {same[0]} prefers document {winner[same[0]]} to itself")
+        pairs, number = np.unique(np.stack([winner, loser], axis=1), axis=0, return_inverse=True)
+        self.winner, self.loser = pairs[:, 0].copy(), pairs[:, 1].copy()
+        self.weight = np.bincount(number.ravel(), weights=weight, minlength=len(pairs))
+
+    @classmethod
+    def from_grades(cls, labels: Any, offsets: Any) -> Preferences:
+        """Every pair of unequal grades within each query. Their number grows with the square of the lists' lengths."""
+        labels = np.asarray(labels, np.float64)
+        winners, losers = [], []
+        for start, stop in pairwise(offsets):
+            better, worse = np.nonzero(labels[start:stop, None] > labels[None, start:stop])
+            winners.append(better + start)
+            losers.append(worse + start)
+        return cls(np.concatenate([*winners, []]).astype(np.int64), np.concatenate([*losers, []]).astype(np.int64))
+
+    def __len__(self) -> int:
+        return len(self.winner)
+
+    def __repr__(self) -> str:
+        return f"Preferences({len(self)} distinct pairs, total weight {self.weight.sum():g})"
+
+    def regrouped(self, order: np.ndarray | None) -> Preferences:
+        """The same pairs with rows renumbered to a grouped order (``Queries.order``: given row of each grouped row)."""
+        if order is None:
+            return self
+        place = np.empty(len(order), np.int64)
+        place[order] = np.arange(len(order))
+        if len(self) and max(self.winner.max(), self.loser.max()) >= len(order):
+            self._raise_beyond(len(order))
+        return Preferences(place[self.winner], place[self.loser], self.weight)
+
+    def by_query(self, offsets: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Pairs sorted by query: winner and loser within the query, weight, and where each query's pairs begin."""
+        if len(self) and max(self.winner.max(), self.loser.max()) >= offsets[-1]:
+            self._raise_beyond(int(offsets[-1]))
+        query = np.searchsorted(offsets, self.winner, side="right") - 1
+        other = np.searchsorted(offsets, self.loser, side="right") - 1
+        across = np.flatnonzero(query != other)
+        if len(across):
+            pair = across[0]
+            raise ValueError(
+                f"documents {self.winner[pair]} and {self.loser[pair]} are in different queries "
+                f"(number {query[pair]} and {other[pair]}); a preference compares documents of one query"
+            )
+        order = np.argsort(query, kind="stable")
+        start = offsets[query[order]]
+        first = np.concatenate(([0], np.cumsum(np.bincount(query, minlength=len(offsets) - 1)))).astype(np.int64)
+        return self.winner[order] - start, self.loser[order] - start, self.weight[order], first
+
+    def _raise_beyond(self, n: int) -> None:
+        worst = max(int(self.winner.max()), int(self.loser.max()))
+        raise ValueError(f"a preference names document {worst}, but there are only {n} (0 to {n - 1})")
+
+
+def _rows(rows: Any, name: str) -> np.ndarray:
+    array = np.asarray(rows)
+    if array.ndim != 1 or (array.size and not np.issubdtype(array.dtype, np.integer)):
+        raise ValueError(f"{name} must be a one-dimensional sequence of row numbers; got {array.dtype} {array.shape}")
+    if array.size and array.min() < 0:
+        raise ValueError(f"{name} has a negative row number, {array.min()}")
+    return array.astype(np.int64)

@@ -1,0 +1,288 @@
+"""Pairs that may be tied: the Rao-Kupper and the Davidson model, each with a learned propensity to tie.
+
+With φ = e^s, every pair of a query counts, whether one document is better or both have the same grade:
+
+    Rao-Kupper   P(i≻j) = φ_i/(φ_i + θφ_j)    P(i≈j) = (θ²−1)φ_iφ_j / [(φ_i + θφ_j)(θφ_i + φ_j)]    θ = 1 + e^α
+    Davidson     P(i≻j) = φ_i/D               P(i≈j) = ν√(φ_iφ_j)/D,   D = φ_i + φ_j + ν√(φ_iφ_j)     ν = e^β
+
+The loss is −log P, averaged over the query's pairs. α and β are the losses' own parameters and learned with the
+scorer. All terms are smooth functions of a score difference r = s_i − s_j, so long lists take linear time
+(:mod:`podium.solvers.graded_pairs`).
+
+Rao & Kupper, JASA 1967; Davidson, JASA 1970; as baselines for documents: Truyen, Phung & Venkatesh, SDM 2011.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from podium.losses.base import Loss
+from podium.losses.groups import label_groups
+from podium.solvers.elementary import FAST, exp, extent, log1p
+from podium.solvers.graded_pairs import (
+    add_pair_gradient,
+    add_tie_gradient,
+    node_differences,
+    pair_histogram,
+    tie_histogram,
+)
+from podium.solvers.pair_grid import count_nodes, grid_is_cheaper, spacing
+
+_RAO_KUPPER, _DAVIDSON = 0, 1
+
+
+@njit(fastmath=FAST, error_model="numpy")
+def _softplus(x: float) -> tuple[float, float]:
+    """``log(1 + e^x)`` and its slope."""
+    e = exp(-abs(x))
+    return max(x, 0.0) + log1p(e), (1.0 if x >= 0.0 else e) / (1.0 + e)
+
+
+@njit(fastmath=FAST, error_model="numpy")
+def _better(model: int, r: float, a: float) -> tuple[float, float, float]:
+    """−log P(i≻j) at r = s_i − s_j, its derivative in r and in the model's parameter.
+
+    ``a`` is log θ or ν. The last one is with respect to log θ or log ν; :func:`_outer` completes it.
+    """
+    if model == _RAO_KUPPER:
+        f, slope = _softplus(a - r)
+        return f, -slope, slope
+    u = exp(-0.5 * abs(r))  # D/φ of the larger of the two is 1 + νu + u²
+    rest = u * (a + u)
+    share = 1.0 / (1.0 + rest)
+    return max(-r, 0.0) + log1p(rest), -((u if r >= 0.0 else 1.0 / u) + 0.5 * a) * u * share, a * u * share
+
+
+@njit(fastmath=FAST, error_model="numpy")
+def _tied(model: int, r: float, a: float) -> tuple[float, float, float]:
+    """−log P(i≈j) without its constant (see :func:`_tie_constant`), and derivatives as in :func:`_better`."""
+    if model == _RAO_KUPPER:
+        f, slope = _softplus(a - r)
+        g, other = _softplus(a + r)
+        return f + g, other - slope, slope + other
+    u = exp(-0.5 * abs(r))
+    rest = u * (a + u)
+    share = 1.0 / (1.0 + rest)
+    half = 0.5 * (1.0 - u * u) * share
+    return 0.5 * abs(r) + log1p(rest), half if r >= 0.0 else -half, a * u * share
+
+
+@njit(error_model="numpy")
+def _tie_constant(model: int, parameter: float) -> tuple[float, float]:
+    """The part of −log P(i≈j) that no score changes, and its derivative in the parameter."""
+    if model == _RAO_KUPPER:  # −log(θ² − 1) = −α − log(2 + e^α)
+        e = np.exp(parameter)
+        return -parameter - np.log(2.0 + e), -1.0 - e / (2.0 + e)
+    return -parameter, -1.0
+
+
+@njit(error_model="numpy")
+def _outer(model: int, parameter: float) -> tuple[float, float]:
+    """``a`` of :func:`_better`, and the factor that turns its parameter derivative into that of α or β."""
+    e = np.exp(parameter)
+    return (np.log1p(e), e / (1.0 + e)) if model == _RAO_KUPPER else (e, 1.0)
+
+
+@njit(fastmath=FAST, error_model="numpy")
+def _pair_by_pair(
+    model: int, scores: np.ndarray, order: np.ndarray, bounds: np.ndarray, a: float, result: np.ndarray
+) -> tuple[float, float]:
+    """Sum over all pairs and its derivative in the parameter; adds the gradient to ``result``. For short lists."""
+    n = len(scores)
+    s, g = np.empty(n), np.zeros(n)
+    for i in range(n):
+        s[i] = scores[order[i]]
+    value, d_parameter = 0.0, 0.0
+    for group in range(len(bounds) - 1):
+        stop = bounds[group + 1]
+        for i in range(bounds[group], stop):
+            own = 0.0
+            tied_s, tied_g = s[i + 1 : stop], g[i + 1 : stop]
+            for j in range(len(tied_s)):
+                f, slope, of_a = _tied(model, s[i] - tied_s[j], a)
+                value += f
+                d_parameter += of_a
+                own += slope
+                tied_g[j] -= slope
+            worse_s, worse_g = s[stop:], g[stop:]
+            for j in range(len(worse_s)):
+                f, slope, of_a = _better(model, s[i] - worse_s[j], a)
+                value += f
+                d_parameter += of_a
+                own += slope
+                worse_g[j] -= slope
+            g[i] += own
+    for i in range(n):
+        result[order[i]] = g[i]
+    return value, d_parameter
+
+
+@njit(error_model="numpy")
+def _on_grid(
+    model: int,
+    scores: np.ndarray,
+    order: np.ndarray,
+    bounds: np.ndarray,
+    a: float,
+    low: float,
+    h: float,
+    n_nodes: int,
+    result: np.ndarray,
+) -> tuple[float, float]:
+    """The same in linear time."""
+    r = node_differences(n_nodes, h)
+    f, slope, of_a = np.empty(len(r)), np.empty(len(r)), np.empty(len(r))
+    value, d_parameter = 0.0, 0.0
+    for k in range(len(r)):
+        f[k], slope[k], of_a[k] = _better(model, r[k], a)
+    counts = pair_histogram(scores, order, bounds, low, h, n_nodes)
+    value += (counts * f).sum()
+    d_parameter += (counts * of_a).sum()
+    result[:] = 0.0
+    add_pair_gradient(scores, order, bounds, low, h, slope, result)
+    for k in range(len(r)):
+        f[k], slope[k], of_a[k] = _tied(model, r[k], a)
+    counts = tie_histogram(scores, order, bounds, low, h, n_nodes)
+    value += (counts * f).sum()
+    d_parameter += (counts * of_a).sum()
+    add_tie_gradient(scores, order, bounds, low, h, slope, result)
+    return value, d_parameter
+
+
+@njit(error_model="numpy")
+def _one_list(
+    model: int,
+    scores: np.ndarray,
+    prepared: Any,
+    q: int,
+    start: int,
+    parameter: float,
+    gradient: np.ndarray,
+    d_parameters: np.ndarray,
+) -> float:
+    n = len(scores)
+    order, bounds, first, h, normalize = prepared
+    order, bounds = order[start : start + n], bounds[first[q] : first[q + 1]]
+    d_parameters[0] = 0.0
+    if n == 1:
+        gradient[0] = 0.0
+        return 0.0
+    a, factor = _outer(model, parameter)
+    result = np.empty(n)
+    low, high = extent(scores)
+    n_nodes = count_nodes(float(high) - float(low), h)
+    n_pairs = 0.5 * n * (n - 1.0)
+    if grid_is_cheaper(n, n_pairs, len(bounds) - 1, n_nodes):
+        value, of_a = _on_grid(model, scores, order, bounds, a, float(low), h, n_nodes, result)
+    else:
+        value, of_a = _pair_by_pair(model, scores, order, bounds, a, result)
+    n_ties = 0.0
+    for g in range(len(bounds) - 1):
+        size = float(bounds[g + 1] - bounds[g])
+        n_ties += 0.5 * size * (size - 1.0)
+    constant, of_constant = _tie_constant(model, parameter)
+    scale = 1.0 / n_pairs if normalize else 1.0
+    for i in range(n):
+        gradient[i] = result[i] * scale
+    d_parameters[0] = (factor * of_a + n_ties * of_constant) * scale
+    return (value + n_ties * constant) * scale
+
+
+@njit(error_model="numpy")
+def rao_kupper(
+    scores: np.ndarray,
+    prepared: Any,
+    q: int,
+    start: int,
+    parameters: np.ndarray,
+    gradient: np.ndarray,
+    curvature: np.ndarray,
+    d_parameters: np.ndarray,
+) -> float:
+    return _one_list(_RAO_KUPPER, scores, prepared, q, start, parameters[0], gradient, d_parameters)
+
+
+@njit(error_model="numpy")
+def davidson(
+    scores: np.ndarray,
+    prepared: Any,
+    q: int,
+    start: int,
+    parameters: np.ndarray,
+    gradient: np.ndarray,
+    curvature: np.ndarray,
+    d_parameters: np.ndarray,
+) -> float:
+    return _one_list(_DAVIDSON, scores, prepared, q, start, parameters[0], gradient, d_parameters)
+
+
+class _TiedPairs(Loss):
+    """What both models share.
+
+    Parameters
+    ----------
+    normalize : bool
+        Average over the query's pairs (the default) or add them up.
+    tolerance : float
+        Relative error allowed in the linear-time evaluation of long lists; short ones are summed pair by pair.
+    """
+
+    convex = True
+    cost = "n (n² for short lists)"
+
+    def __init__(self, normalize: bool = True, tolerance: float = 1e-6) -> None:
+        self.normalize = normalize
+        self.tolerance = tolerance
+
+    def initial_parameters(self) -> np.ndarray:
+        return np.zeros(1)
+
+    def prepare(self, labels: np.ndarray, offsets: np.ndarray) -> tuple[Any, ...]:
+        return (*label_groups(labels, offsets), spacing(self.tolerance), self.normalize)
+
+
+class RaoKupperLoss(_TiedPairs):
+    """Rao-Kupper pairs with ties; the learned parameter is α, θ = 1 + e^α.
+
+    Parameters
+    ----------
+    normalize : bool
+        Average over the query's pairs (the default) or add them up.
+    tolerance : float
+        Relative error allowed in the linear-time evaluation of long lists; short ones are summed pair by pair.
+
+    Examples
+    --------
+    With all scores equal and θ = 2, a preference has probability 1/3 and a tie 1/3 too:
+
+    >>> v = RaoKupperLoss().value_and_gradient([0.0, 0.0, 0.0], [1, 0, 0], [0, 3])
+    >>> round(v.value, 6), round(float(np.log(3)), 6)
+    (1.098612, 1.098612)
+    """
+
+    kernel = rao_kupper
+
+
+class DavidsonLoss(_TiedPairs):
+    """Davidson pairs with ties; the learned parameter is β, ν = e^β.
+
+    Parameters
+    ----------
+    normalize : bool
+        Average over the query's pairs (the default) or add them up.
+    tolerance : float
+        Relative error allowed in the linear-time evaluation of long lists; short ones are summed pair by pair.
+
+    Examples
+    --------
+    With all scores equal and ν = 1, better, worse and tied are equally likely:
+
+    >>> v = DavidsonLoss().value_and_gradient([0.0, 0.0, 0.0], [1, 0, 0], [0, 3])
+    >>> round(v.value, 6), round(float(np.log(3)), 6)
+    (1.098612, 1.098612)
+    """
+
+    kernel = davidson
