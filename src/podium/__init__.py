@@ -25,6 +25,7 @@ _HOME = {
     "read_run": "podium.data.trec",
     "write_run": "podium.data.trec",
     "make_queries": "podium.data.synthetic",
+    "Preferences": "podium.data.preferences",
     "Ratings": "podium.data.ratings",
     "read_ratings": "podium.data.ratings",
     "evaluate": "podium.metrics",

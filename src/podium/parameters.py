@@ -7,6 +7,8 @@ arguments unchanged under their own names) without importing scikit-learn, which
 from __future__ import annotations
 
 import inspect
+import math
+from numbers import Integral, Real
 from typing import Any, Self
 
 
@@ -71,3 +73,17 @@ def choose(name: str, value: Any, options: tuple[str, ...]) -> None:
     """Raise unless ``value`` is one of ``options``."""
     if value not in options:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, options))}; got {value!r}")
+
+
+def require_number(name: str, value: Any, *, at_least: float = -math.inf, above: float = -math.inf) -> None:
+    """Raise unless ``value`` is a finite number within its bounds."""
+    good = isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
+    if not good or value < at_least or value <= above:
+        bound = f" above {above:g}" if above > -math.inf else f" of at least {at_least:g}" if at_least > -math.inf else ""
+        raise ValueError(f"{name} must be a finite number{bound}; got {value!r}")
+
+
+def require_count(name: str, value: Any, *, at_least: int = 1) -> None:
+    """Raise unless ``value`` is a whole number of at least ``at_least``."""
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < at_least:
+        raise ValueError(f"{name} must be a whole number of at least {at_least}; got {value!r}")

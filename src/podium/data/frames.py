@@ -50,7 +50,7 @@ def split_columns(
     table = _narwhals(frame)
     named = [name for name in (qid, label, document_id) if name is not None]
     for name in [*named, *(features or ())]:
-        _require_column(table, name)
+        require_column(table, name)
     if features is None:
         features = [name for name in table.columns if name not in named and table.schema[name].is_numeric()]
         if not features:
@@ -70,7 +70,8 @@ def _narwhals(frame: Any) -> Any:
     return narwhals.from_native(frame, eager_only=True)
 
 
-def _require_column(table: Any, name: str) -> None:
+def require_column(table: Any, name: str) -> None:
+    """Raise, naming the columns there are, unless this is one of them."""
     if name in table.columns:
         return
     near = get_close_matches(name, table.columns, n=1)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
+from podium.data.preferences import Preferences
 from podium.losses.loop import Kernel, over_queries
 from podium.parameters import Parameterized
 
@@ -36,8 +38,14 @@ class Loss(Parameterized):
     """Convex in the scores?"""
     shift_invariant: ClassVar[bool] = True
     """Unchanged when a constant is added to all scores of a query?"""
+    has_gradient: ClassVar[bool] = True
+    """Is ``d_scores`` the derivative of ``value``? (LambdaRank's is one with some factors held fixed.)"""
     has_curvature: ClassVar[bool] = False
     """Can it give a second derivative per document (``d2_scores``)?"""
+    exact_curvature: ClassVar[bool] = False
+    """Is that the exact diagonal of the Hessian, rather than a positive stand-in for it?"""
+    accepts_preferences: ClassVar[bool] = False
+    """Can its labels be :class:`podium.Preferences` instead of grades?"""
     cost: ClassVar[str] = "n"
     """Operations for a list of n documents, for documentation and scheduling."""
 
@@ -50,17 +58,25 @@ class Loss(Parameterized):
         """Where learning of the loss's own parameters starts, (n_parameters,) float64."""
         return np.empty(0)
 
-    def prepare(self, labels: np.ndarray, offsets: np.ndarray) -> tuple[np.ndarray, ...]:
-        """What the kernel needs to know of the labels, computed once per fit."""
+    def parameter_bounds(self) -> list[tuple[float | None, float | None]]:
+        """Smallest and largest value of each of the loss's own parameters; by default they are free."""
+        return [(None, None)] * self.n_parameters
+
+    def prepare(self, labels: np.ndarray, offsets: np.ndarray) -> tuple[Any, ...]:
+        """What the kernel needs to know of the labels and of the settings, computed (and checked) once per fit."""
         raise NotImplementedError(f"{type(self).__name__} does not say how to prepare labels")
 
     def prepare_epoch(
-        self, prepared: tuple[np.ndarray, ...], labels: np.ndarray, offsets: np.ndarray, epoch: int
-    ) -> tuple[np.ndarray, ...]:
+        self, prepared: tuple[Any, ...], labels: np.ndarray, offsets: np.ndarray, epoch: int
+    ) -> tuple[Any, ...]:
         """What changes from one pass over the data to the next (fresh samples, reshuffled ties); by default nothing."""
         return prepared
 
-    def bind(self, labels: np.ndarray, offsets: np.ndarray, query_weight: np.ndarray | None = None) -> BoundLoss:
+    def choose_kernel(self) -> Kernel:
+        """The compiled function of one query; a loss with variants picks by its parameters."""
+        return type(self).kernel
+
+    def bind(self, labels: Any, offsets: Any, query_weight: Any = None) -> BoundLoss:
         """The loss on given labels; evaluating it at many scores then does the label work once."""
         return BoundLoss(self, labels, offsets, query_weight)
 
@@ -99,9 +115,12 @@ class BoundLoss:
     def __init__(self, loss: Loss, labels: Any, offsets: Any, query_weight: Any = None) -> None:
         self.loss = loss
         self.offsets = _check_offsets(offsets)
-        self.labels = _check_labels(labels, self.offsets)
+        self.labels = (
+            _check_preferences(labels, loss) if isinstance(labels, Preferences) else _check_labels(labels, self.offsets)
+        )
         self.weights = _mean_weights(query_weight, len(self.offsets) - 1)
         self.prepared = loss.prepare(self.labels, self.offsets)
+        self.kernel = loss.choose_kernel()
         self._all_queries = np.arange(len(self.weights), dtype=np.int64)
 
     @property
@@ -117,7 +136,7 @@ class BoundLoss:
         initial = self.loss.initial_parameters()
         if parameters is None:
             return initial
-        given = np.ascontiguousarray(parameters, dtype=np.float64)
+        given = _writable(np.ascontiguousarray(parameters, dtype=np.float64))
         if given.shape != initial.shape:
             raise ValueError(
                 f"{type(self.loss).__name__} has {len(initial)} parameters; got an array of shape {given.shape}"
@@ -136,19 +155,20 @@ class BoundLoss:
         """The loss at ``scores``.
 
         With ``queries`` (an index array), only these are evaluated and only their slices of the gradient are
-        written, each still scaled by its weight in the mean over all queries; ``gradient`` is the array to write to.
+        written, each still scaled by its weight in the mean over all queries. ``gradient`` is the array to write to:
+        giving the same one every time saves the cost of new memory, which exceeds that of the cheaper losses.
         """
         scores = self._check_scores(scores)
         parameters = self.parameters(parameters)
         if curvature and not self.loss.has_curvature:
             raise ValueError(f"{type(self.loss).__name__} has no second derivative to give")
-        queries = self._all_queries if queries is None else queries
-        if gradient is None:
-            gradient = np.empty_like(scores)
-        d2_scores = np.empty_like(scores) if curvature else np.empty(0, scores.dtype)
+        new = np.empty_like if queries is None else np.zeros_like  # what is not written must not be garbage
+        queries = self._all_queries if queries is None else self._check_queries(queries)
+        gradient = new(scores) if gradient is None else _check_output(gradient, scores)
+        d2_scores = new(scores) if curvature else np.empty(0, scores.dtype)
         values = np.empty(len(queries))
         d_parameters = np.empty((len(queries), len(parameters)))
-        over_queries(type(self.loss).kernel)(
+        over_queries(self.kernel)(
             scores,
             self.offsets,
             self.weights,
@@ -160,10 +180,28 @@ class BoundLoss:
             values,
             d_parameters,
         )
-        return LossValue(float(values.sum()), gradient, d_parameters.sum(axis=0), d2_scores if curvature else None)
+        value = float(values.sum())
+        if not math.isfinite(value):
+            self._explain(scores, queries, values)
+        return LossValue(value, gradient, d_parameters.sum(axis=0), d2_scores if curvature else None)
+
+    def _explain(self, scores: np.ndarray, queries: np.ndarray, values: np.ndarray) -> None:
+        """Raise, naming the query whose loss is not finite. Every kernel turns scores that are not into such a loss."""
+        k = int(np.flatnonzero(~np.isfinite(values))[0])
+        q = int(queries[k])
+        s = scores[self.offsets[q] : self.offsets[q + 1]]
+        bad = np.flatnonzero(~np.isfinite(s))
+        if len(bad):
+            raise ValueError(
+                f"the score of document {bad[0]} of query number {q} is {s[bad[0]]}; scores must be finite"
+            )
+        raise ValueError(
+            f"{type(self.loss).__name__} is {values[k]} on query number {q}, "
+            f"whose scores reach from {s.min()} to {s.max()}"
+        )
 
     def _check_scores(self, scores: Any) -> np.ndarray:
-        array = np.ascontiguousarray(scores)
+        array = _writable(np.ascontiguousarray(scores))
         if array.dtype not in (np.float32, np.float64):
             array = array.astype(np.float64)
         if array.shape != (self.offsets[-1],):
@@ -172,16 +210,46 @@ class BoundLoss:
             )
         return array
 
+    def _check_queries(self, queries: Any) -> np.ndarray:
+        array = _writable(np.ascontiguousarray(queries, dtype=np.int64))
+        if array.ndim != 1 or (len(array) and not 0 <= array.min() <= array.max() < self.n_queries):
+            raise ValueError(f"queries must be numbers of queries, from 0 to {self.n_queries - 1}")
+        return array
+
+
+def _writable(array: np.ndarray) -> np.ndarray:
+    """A copy of a read-only array: compiled code has types for both, and one compilation should do."""
+    return array if array.flags.writeable else array.copy()
+
+
+def _check_output(gradient: np.ndarray, scores: np.ndarray) -> np.ndarray:
+    if gradient.shape != scores.shape or gradient.dtype != scores.dtype or not gradient.flags.c_contiguous:
+        raise ValueError(
+            f"gradient= must be a contiguous array like the scores, {scores.shape} {scores.dtype}; "
+            f"got {gradient.shape} {gradient.dtype}"
+        )
+    if np.may_share_memory(gradient, scores):
+        raise ValueError("gradient= must not share memory with the scores, which are never overwritten")
+    return gradient
+
 
 def _check_offsets(offsets: Any) -> np.ndarray:
-    array = np.ascontiguousarray(offsets, dtype=np.int64)
+    array = _writable(np.ascontiguousarray(offsets, dtype=np.int64))
     if array.ndim != 1 or len(array) == 0 or array[0] != 0 or (np.diff(array) < 0).any():
         raise ValueError("offsets must start at 0 and never decrease: query q is documents offsets[q]:offsets[q + 1]")
     return array
 
 
+def _check_preferences(preferences: Preferences, loss: Loss) -> Preferences:
+    if not loss.accepts_preferences:
+        raise ValueError(
+            f"{type(loss).__name__} learns from grades, not from preference pairs; StructRankLoss takes both"
+        )
+    return preferences
+
+
 def _check_labels(labels: Any, offsets: np.ndarray) -> np.ndarray:
-    array = np.ascontiguousarray(labels, dtype=np.float64)
+    array = _writable(np.ascontiguousarray(labels, dtype=np.float64))
     if array.shape != (offsets[-1],):
         raise ValueError(f"labels must have one entry for each of the {offsets[-1]} documents; got shape {array.shape}")
     if not np.isfinite(array).all():

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from podium.solvers.elementary import all_finite
 from podium.solvers.subset_sums import log_subset_sum
 
 
@@ -29,6 +30,8 @@ def pmop_geometric(
 ) -> float:
     order, bounds, first, _ = prepared
     n = len(scores)
+    if not all_finite(scores):
+        return np.nan  # the caller says which query it is
     order, bounds = order[start : start + n], bounds[first[q] : first[q + 1]]
     by_grade, result = np.empty(n), np.zeros(n)
     for i in range(n):

@@ -25,7 +25,7 @@ from podium.data.preferences import Preferences
 from podium.losses.base import Loss
 from podium.losses.order_graph import OrderGraph, Terms, count_edges, draw_terms, edge_at, order_graph
 from podium.parameters import choose
-from podium.solvers.elementary import FAST, exp, extent, log
+from podium.solvers.elementary import FAST, all_finite, exp, extent, log
 from podium.solvers.graded_pairs import add_pair_gradient, node_differences, pair_histogram
 from podium.solvers.pair_grid import (
     count_nodes,
@@ -297,6 +297,8 @@ def structrank(
     # Numba's parallel loops take flat tuples only: an order graph, drawn terms and settings, one after another.
     order, bounds, first_bound, winner, loser, weight, first_edge = prepared[:7]
     documents, term_weight, first_term, topology, logistic_spacing, normalize = prepared[7:]
+    if not all_finite(scores):
+        return np.nan  # the caller says which query it is
     n = len(scores)
     w1, w2 = parameters[0], parameters[1]
     h = logistic_spacing / max(w1, w2 if topology == _FULL else w1, _SMALLEST_WEIGHT)

@@ -21,7 +21,7 @@ from numba import njit
 
 from podium.losses.base import Loss
 from podium.losses.groups import label_groups
-from podium.solvers.elementary import FAST, exp, extent, log1p
+from podium.solvers.elementary import FAST, all_finite, exp, extent, log1p
 from podium.solvers.graded_pairs import (
     add_pair_gradient,
     add_tie_gradient,
@@ -167,6 +167,8 @@ def _one_list(
     order, bounds, first, h, normalize = prepared
     order, bounds = order[start : start + n], bounds[first[q] : first[q + 1]]
     d_parameters[0] = 0.0
+    if not all_finite(scores):
+        return np.nan  # the caller says which query it is
     if n == 1:
         gradient[0] = 0.0
         return 0.0

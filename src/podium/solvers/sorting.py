@@ -57,5 +57,6 @@ def _by_merging(x: np.ndarray, order: np.ndarray) -> None:
                 else:
                     merged[k] = order[i]
                     i += 1
-        order[:] = merged
+        for k in range(n):  # Numba takes seconds to compile order[:] = merged
+            order[k] = merged[k]
         width *= 2

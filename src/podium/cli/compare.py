@@ -1,0 +1,93 @@
+"""``podium compare``: methods on the same folds, a table, and a report."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from podium.cli import options, output
+
+HELP = "train, choose and test methods on the same folds"
+DESCRIPTION = """\
+Compare methods on the same folds. Hyper-parameters are chosen on the validation part alone; the test part is evaluated
+once. Finished trials are kept: a run that was stopped goes on where it was when the same command is given again."""
+EXAMPLES = """\
+examples:
+  podium compare
+  podium compare OHSUMED --convention letor --metrics ndcg@1,ndcg@5,ndcg@10,map
+  podium compare train.txt.gz --methods pmop,listnet --folds 5 --jobs 2
+  podium compare clicks.parquet --qid-column session --label-column grade
+  podium compare OHSUMED --json > results.json
+
+The floor of every table, best-feature and random, is always included.
+Exit code 1 means that a method failed; its row says why, the others are complete."""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "data",
+        nargs="?",
+        metavar="DATA",
+        help=f"a folder of folds, or a file ({options.DATA_HELP}) to deal into folds; "
+        "without it, synthetic lists with ties",
+    )
+    parser.add_argument(
+        "--methods", default="all", metavar="A,B,…", help="methods by name, see `podium methods` (default: all)"
+    )
+    options.add_metrics_options(parser, "ndcg@1,ndcg@5,ndcg@10,map")
+    parser.add_argument(
+        "--primary",
+        metavar="METRIC",
+        help="chooses hyper-parameters on validation, orders the table and is tested "
+        "(default: ndcg@10 if among the metrics, else map, else the first)",
+    )
+    options.add_normalize_option(parser, "minmax")
+    parser.add_argument("--folds", type=int, default=5, metavar="K", help="folds to deal a file into (default: 5)")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of everything random (default: 0)")
+    parser.add_argument("--jobs", type=options.positive, metavar="N", help="worker processes (default: one a core)")
+    parser.add_argument("--out", metavar="DIR", help="where results go (default: podium-runs/<name of the data>)")
+    parser.add_argument("--json", action="store_true", help="print the results as JSON")
+    parser.add_argument("--quiet", action="store_true", help="no progress on standard error")
+    options.add_data_options(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from podium.experiments import compare
+    from podium.experiments.table import renderables
+
+    out = Path(arguments.out) if arguments.out else Path("podium-runs") / _name(arguments.data)
+    try:
+        with output.Reporter(quiet=arguments.quiet) as reporter:
+            comparison = compare(
+                arguments.data,
+                arguments.methods,
+                metrics=arguments.metrics,
+                convention=arguments.convention or "standard",
+                primary=arguments.primary,
+                normalize=options.normalization(arguments),
+                folds=arguments.folds,
+                random_state=arguments.seed,
+                out=out,
+                jobs=arguments.jobs,
+                columns=options.columns(arguments),
+                progress=reporter,
+            )
+    except KeyboardInterrupt:
+        print(
+            f"podium: interrupted; finished trials are kept in {out}: give the same command to go on", file=sys.stderr
+        )
+        return 130
+    if arguments.json:
+        output.print_json(comparison.to_dict())
+    else:
+        output.print_rich(*renderables(comparison), plain=str(comparison))
+        print(f"\nReport: {out / 'report.html'}")
+    return 1 if comparison.failed else 0
+
+
+def _name(data: str | None) -> str:
+    if data is None:
+        return "synthetic"
+    path = Path(data).resolve()
+    return path.name if path.is_dir() else path.name.split(".")[0]

@@ -1,0 +1,107 @@
+"""Options that several commands share, and how their values are read."""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import json
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from podium.queries import Queries
+
+NORMALIZATIONS = ("none", "standard", "minmax", "zscore")
+
+DATA_HELP = "LETOR / SVMlight text (also .gz), CSV or Parquet"
+
+
+def add_data_options(parser: argparse.ArgumentParser) -> None:
+    """Options that say where in a CSV or Parquet file things are."""
+    group = parser.add_argument_group("columns of CSV and Parquet files")
+    group.add_argument("--qid-column", metavar="NAME", help="the query ids (default: qid)")
+    group.add_argument("--label-column", metavar="NAME", help="the grades (default: label)")
+    group.add_argument("--document-column", metavar="NAME", help="document ids, if there are any")
+    group.add_argument(
+        "--features", type=comma_list, metavar="A,B,…", help="the features (default: all other numeric columns)"
+    )
+
+
+def add_normalize_option(parser: argparse.ArgumentParser, default: str) -> None:
+    parser.add_argument(
+        "--normalize",
+        choices=NORMALIZATIONS,
+        default=default,
+        help="rescale features: standard by the training set's mean and deviation, minmax or zscore within each query "
+        f"(default: {default})",
+    )
+
+
+def add_metrics_options(parser: argparse.ArgumentParser, metrics: str, convention: str = "standard") -> None:
+    parser.add_argument(
+        "--metrics",
+        type=comma_list,
+        default=comma_list(metrics),
+        metavar="M,…",
+        help=f"ndcg@K, ndcg, map, p@K, mrr, err, … (default: {metrics})",
+    )
+    parser.add_argument(
+        "--convention",
+        metavar="NAME",
+        help="the rules that metrics follow: standard, letor, letor4, mslr, yahoo, trec, sklearn, lightgbm, … "
+        f"(default: {convention})",
+    )
+
+
+def normalization(arguments: argparse.Namespace) -> str | None:
+    """The value of ``--normalize`` as rankers take it."""
+    return None if arguments.normalize == "none" else str(arguments.normalize)
+
+
+def comma_list(text: str) -> list[str]:
+    """``"a, b"`` as ``["a", "b"]``."""
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def positive(text: str) -> int:
+    """A whole number from 1 on."""
+    value = int(text) if text.strip().lstrip("+").isdigit() else 0
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 on")
+    return value
+
+
+def setting(text: str) -> tuple[str, Any]:
+    """``"l2=0.01"`` as a name and a value: a number, true, false, none, or else a string."""
+    name, equals, value = text.partition("=")
+    if not equals or not name.strip():
+        raise argparse.ArgumentTypeError(f"{text!r} is not of the form NAME=VALUE")
+    return name.strip(), _value(value.strip())
+
+
+def _value(text: str) -> Any:
+    if text.lower() in ("none", "null"):
+        return None
+    for parse in (json.loads, ast.literal_eval):
+        try:
+            return parse(text)
+        except (ValueError, SyntaxError):
+            continue
+    return {"true": True, "false": False}.get(text.lower(), text)
+
+
+def columns(arguments: argparse.Namespace) -> dict[str, Any]:
+    """The column options that were given, by the names that readers take."""
+    given = {
+        "qid": arguments.qid_column,
+        "label": arguments.label_column,
+        "document_id": arguments.document_column,
+        "features": arguments.features,
+    }
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def read(path: str, arguments: argparse.Namespace, **by_format: Any) -> Queries:
+    """The queries in a file of any format, by the shared options."""
+    from podium.experiments.sources import read_file
+
+    return read_file(path, columns(arguments), **by_format)

@@ -1,0 +1,90 @@
+"""What goes to the terminal: results to standard output, everything else to standard error."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from contextlib import ExitStack
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.progress import Progress, TaskID
+
+
+def note(text: str) -> None:
+    """A line for the person at the terminal, kept out of pipes."""
+    print(text, file=sys.stderr, flush=True)
+
+
+def print_json(value: Any) -> None:
+    print(json.dumps(value, indent=2, default=repr))
+
+
+def print_rich(*parts: RenderableType, plain: str | None = None) -> None:
+    """Styled on a terminal; into a pipe or file as plain text, as wide as it needs to be."""
+    if plain is not None and not sys.stdout.isatty():
+        print(plain)
+        return
+    from rich.console import Console
+
+    Console(soft_wrap=False).print(*parts, sep="\n")
+
+
+def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], numbers: Sequence[int] = ()) -> None:
+    """Columns under each other; ``numbers`` are the columns set to the right."""
+    widths = [max(len(row[i]) for row in [header, *rows]) for i in range(len(header))]
+    for row in [header, *rows]:
+        cells = [
+            cell.rjust(width) if i in numbers else cell.ljust(width)
+            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        print("  ".join(cells).rstrip())
+
+
+class Reporter:
+    """Shows how a comparison is getting on: a bar on a terminal, plain lines otherwise."""
+
+    def __init__(self, quiet: bool = False) -> None:
+        self._quiet = quiet
+        self._bar: Progress | None = None
+        self._task: TaskID | None = None
+        self._total = self._done = 0
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Self:
+        if sys.stderr.isatty() and not self._quiet:
+            from rich.console import Console
+            from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+            parts = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+            self._bar = self._stack.enter_context(Progress(*parts, console=Console(stderr=True), transient=True))
+            self._task = self._bar.add_task("starting", total=None)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stack.close()
+
+    def note(self, text: str) -> None:
+        if self._quiet:
+            return
+        if self._bar is not None:
+            self._bar.console.print(text, highlight=False, markup=False)
+        else:
+            note(text)
+
+    def start(self, total: int, done: int) -> None:
+        self._total, self._done = total, done
+        if self._bar is not None and self._task is not None:
+            self._bar.update(self._task, description="trials", total=total, completed=done)
+
+    def finished(self, text: str) -> None:
+        self._done += 1
+        if self._bar is not None and self._task is not None:
+            self._bar.update(self._task, advance=1, description=text)
+        else:
+            self.note(f"[{self._done}/{self._total}] {text}")

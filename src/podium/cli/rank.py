@@ -1,0 +1,65 @@
+"""``podium rank``: scores for documents from a saved model."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING, Any
+
+from podium.cli import options
+
+if TYPE_CHECKING:
+    from podium.queries import Queries
+
+HELP = "score documents with a saved model"
+DESCRIPTION = """\
+Score documents with a saved model: one score a line, higher is better, in the order of the data's rows. A file named
+.trec or .run gets a TREC run instead."""
+EXAMPLES = """\
+examples:
+  podium rank model.podium test.txt > scores.txt
+  podium rank model.podium test.txt -o run.trec
+  podium rank model.podium test.txt | podium evaluate test.txt -"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("model", metavar="MODEL", help="a file that `podium train` wrote")
+    parser.add_argument("data", metavar="DATA", help=f"the documents ({options.DATA_HELP}); grades are not needed")
+    parser.add_argument(
+        "-o", "--out", metavar="FILE", help="where scores go (default: standard output); .trec or .run: a TREC run"
+    )
+    parser.add_argument(
+        "--tag", default="podium", metavar="NAME", help="name of the run in a TREC file (default: podium)"
+    )
+    options.add_data_options(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from podium.saving import load
+
+    ranker = load(arguments.model)
+    queries = _read(arguments, ranker)
+    scores = ranker.predict(queries)
+    if arguments.out and arguments.out.endswith((".trec", ".run", ".trec.gz", ".run.gz")):
+        from podium.data.trec import write_run
+
+        write_run(arguments.out, queries, queries.group(scores), tag=arguments.tag)
+        return 0
+    lines = "".join(f"{score!r}\n" for score in scores.tolist())
+    if arguments.out:
+        from podium.files import atomic_write
+
+        with atomic_write(arguments.out) as file:
+            file.write(lines)
+    else:
+        sys.stdout.write(lines)
+    return 0
+
+
+def _read(arguments: argparse.Namespace, ranker: Any) -> Queries:
+    """Documents with the model's features; of a table, the grades are left unread."""
+    table: dict[str, Any] = {"label": None}
+    names = getattr(ranker, "feature_names_in_", None)
+    if names is not None:
+        table["features"] = list(names)
+    return options.read(arguments.data, arguments, table=table, letor={"n_features": ranker.n_features_in_})

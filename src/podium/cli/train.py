@@ -1,0 +1,125 @@
+"""``podium train``: a model from data."""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from podium.cli import options, output
+
+if TYPE_CHECKING:
+    from podium.queries import Queries
+
+HELP = "train a model and save it"
+DESCRIPTION = "Train one method on labelled lists and save the model."
+EXAMPLES = """\
+examples:
+  podium train train.txt --method pmop -o model.podium
+  podium train train.txt.gz --method listnet --valid vali.txt.gz --set l2=0.01 -o model.podium
+  podium train OHSUMED/Fold1 --method ranksvm -o model.podium
+  podium train clicks.csv --qid-column session --label-column grade --method listmle -o model.podium
+
+A folder with a training and a validation file trains on the one and reports the other.
+To have hyper-parameters chosen for you, see `podium compare`."""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("data", metavar="DATA", help=f"training data ({options.DATA_HELP}), or the folder of one fold")
+    parser.add_argument("--method", required=True, metavar="NAME", help="see `podium methods`")
+    parser.add_argument("-o", "--out", required=True, metavar="MODEL", help="the file to write, such as model.podium")
+    parser.add_argument("--valid", metavar="FILE", help="validation data: early stopping, and reported")
+    parser.add_argument(
+        "--set",
+        action="append",
+        type=options.setting,
+        default=[],
+        metavar="NAME=VALUE",
+        dest="settings",
+        help="a parameter of the method; may be given several times",
+    )
+    options.add_normalize_option(parser, "standard")
+    options.add_metrics_options(parser, "ndcg@10")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of everything random (default: 0)")
+    parser.add_argument("--verbose", action="store_true", help="show the training, iteration by iteration")
+    parser.add_argument("--json", action="store_true", help="print the summary as JSON")
+    options.add_data_options(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from podium.metrics import metric
+
+    for name in arguments.metrics:
+        metric(name, arguments.convention or "standard")  # a slip here should not come to light after the training
+    ranker = _build(arguments)
+    train, validation = _read(arguments)
+    began = time.perf_counter()
+    ranker.fit(train, eval_set=validation)
+    seconds = time.perf_counter() - began
+    if getattr(getattr(ranker, "convergence_", None), "interrupted", False):
+        raise KeyboardInterrupt  # half a model must not take the place of a whole one
+    ranker.save(arguments.out)
+    parts = {"training": train} if validation is None else {"training": train, "validation": validation}
+    figures = {name: _evaluate(ranker, queries, arguments) for name, queries in parts.items()}
+    _print(arguments, parts, figures, seconds)
+    return 0
+
+
+def _build(arguments: argparse.Namespace) -> Any:
+    from podium.experiments.entrants import accepted, require_method
+
+    method = require_method(arguments.method)
+    general = {"normalize": options.normalization(arguments), "random_state": arguments.seed}
+    general |= {"verbose": int(arguments.verbose)}
+    settings = dict(arguments.settings)
+    for name in settings.keys() - accepted(method.build, settings).keys():
+        listed = ", ".join(inspect.signature(method.build).parameters)
+        raise ValueError(f"{arguments.method} has no parameter {name!r}; it has {listed}")
+    return method.build(**(accepted(method.build, general) | settings))
+
+
+def _read(arguments: argparse.Namespace) -> tuple[Queries, Queries | None]:
+    if Path(arguments.data).is_dir():
+        from podium.data.folds import find_folds, read_fold
+
+        found = find_folds(arguments.data)
+        if len(found) > 1:
+            names = ", ".join(fold.name for fold in found)
+            raise ValueError(f"{arguments.data} has several folds ({names}): name the folder of one of them")
+        if arguments.valid:
+            raise ValueError(f"{arguments.data} is a folder with a validation file of its own: leave out --valid")
+        fold = read_fold(found[0])
+        return fold.train, fold.validation
+    if not arguments.valid:
+        return options.read(arguments.data, arguments), None
+    paths = (arguments.data, arguments.valid)
+    train, validation = (options.read(path, arguments) for path in paths)
+    # A LETOR file may not mention the last features: read it again, as wide as the other.
+    width = max(train.n_features, validation.n_features)
+    if train.n_features != validation.n_features:
+        train, validation = (options.read(path, arguments, letor={"n_features": width}) for path in paths)
+    return train, validation
+
+
+def _evaluate(ranker: Any, queries: Queries, arguments: argparse.Namespace) -> dict[str, float]:
+    from podium.metrics import evaluate
+
+    convention = arguments.convention or "standard"
+    return evaluate(queries, ranker.predict(queries), metrics=arguments.metrics, convention=convention).mean
+
+
+def _print(
+    arguments: argparse.Namespace, parts: dict[str, Queries], figures: dict[str, dict[str, float]], seconds: float
+) -> None:
+    convention = arguments.convention or "standard"
+    if arguments.json:
+        summary = {"method": arguments.method, "model": arguments.out, "seconds": seconds, "convention": convention}
+        output.print_json(summary | figures)
+        return
+    print(f"{arguments.method}: trained in {seconds:.2f} s, written to {arguments.out}")
+    for part, means in figures.items():
+        queries = parts[part]
+        listed = ", ".join(f"{name} ({convention}) {value:.4f}" for name, value in means.items())
+        print(f"  {part}: {listed} on {len(queries)} queries, {queries.n_documents} documents")

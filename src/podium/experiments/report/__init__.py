@@ -1,0 +1,5 @@
+"""The report of a comparison: one HTML page that needs nothing but itself."""
+
+from podium.experiments.report.page import page
+
+__all__ = ["page"]

@@ -1,0 +1,143 @@
+"""Where the folds of a comparison come from: a folder that has them, or queries that are dealt into folds."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+import numpy as np
+
+from podium.queries import Queries
+
+Parts = tuple[Queries, Queries, Queries]
+"""Training, validation and test queries."""
+
+
+class Source(Protocol):
+    """Folds by name, loaded one at a time: together they may be several times as large as the data."""
+
+    name: str
+    """Of the data set."""
+    description: str
+    fingerprint: str
+    """Equal for equal data, read in the same way."""
+    average: Literal["folds", "queries"]
+    """How a data set's figure is made of the folds: published tables average the folds' means."""
+    folds: list[str]
+
+    def load(self, fold: str) -> Parts: ...
+
+
+class FolderOfFolds:
+    """A folder as LETOR publishes them: a folder for each fold, with a training, a validation and a test file."""
+
+    average: Literal["folds", "queries"] = "folds"
+
+    def __init__(self, folder: Path) -> None:
+        from podium.data.folds import find_folds
+
+        self._found = {fold.name: fold for fold in find_folds(folder)}
+        self.folds = list(self._found)
+        self.name = folder.resolve().name
+        n = len(self.folds)
+        self.description = f"{n} fold{'s' * (n != 1)} from the folder {folder.name or folder}"
+        files = [path for fold in self._found.values() for path in (fold.train, fold.validation, fold.test)]
+        self.fingerprint = _fingerprint(map(_file_bytes, files))
+
+    def load(self, fold: str) -> Parts:
+        from podium.data.folds import read_fold
+
+        read = read_fold(self._found[fold])
+        return read.train, read.validation, read.test
+
+
+class DealtQueries:
+    """Queries dealt at random into parts that rotate through training, validation and test."""
+
+    average: Literal["folds", "queries"] = "queries"
+
+    def __init__(self, queries: Queries, name: str, n_folds: int, random_state: int) -> None:
+        from podium.splits import k_folds
+
+        queries.labels  # noqa: B018  # raises, saying what is missing, if there are none
+        self._queries = queries
+        numbers = list(k_folds(len(queries), n_folds, random_state=random_state))
+        self._parts = {f"fold {i}": parts for i, parts in enumerate(numbers, 1)}
+        self.folds = list(self._parts)
+        self.name = name
+        self.description = (
+            f"{len(queries)} queries, {queries.n_documents} documents, {queries.n_features} features, "
+            f"dealt into {n_folds} folds"
+        )
+        self.fingerprint = _fingerprint(_arrays(queries))
+
+    def load(self, fold: str) -> Parts:
+        train, validation, test = (self._queries.take(numbers) for numbers in self._parts[fold])
+        return train, validation, test
+
+
+def open_source(data: Any, *, n_folds: int, random_state: int, columns: Mapping[str, Any]) -> Source:
+    """Folds from a folder, a file, queries in memory, or (None) synthetic lists."""
+    if data is None:
+        return DealtQueries(_demonstration(), "synthetic", n_folds, random_state)
+    if isinstance(data, Queries):
+        return DealtQueries(data, "queries", n_folds, random_state)
+    path = Path(data)
+    if path.is_dir():
+        if columns:
+            raise ValueError(f"{path} is a folder of folds; naming columns is for CSV and Parquet files")
+        return FolderOfFolds(path)
+    return DealtQueries(read_file(path, columns), path.name.split(".")[0], n_folds, random_state)
+
+
+def read_file(
+    path: str | Path,
+    columns: Mapping[str, Any],
+    *,
+    table: Mapping[str, Any] | None = None,
+    letor: Mapping[str, Any] | None = None,
+) -> Queries:
+    """Queries from a table, with columns named as given, or from a LETOR file, where naming columns is an error.
+
+    ``table`` and ``letor`` are options for the one or the other format, whichever the file turns out to have.
+    """
+    from podium.data.letor import read_letor
+    from podium.data.tables import is_table, read_table
+
+    if is_table(path):
+        return read_table(path, **{**(table or {}), **columns})
+    if columns:
+        raise ValueError(f"{path} is in the LETOR format; naming columns is for CSV and Parquet files")
+    return read_letor(path, **(letor or {}))
+
+
+def _demonstration() -> Queries:
+    """Lists with ties, few enough for a first look within a minute, compilation included."""
+    from podium.data.synthetic import make_queries
+
+    return make_queries(n_queries=150, n_documents=40, n_features=20, n_grades=3, random_state=0)
+
+
+def _fingerprint(parts: Iterable[Any]) -> str:
+    digest = hashlib.blake2b(digest_size=12)
+    for part in parts:
+        view = memoryview(part)
+        digest.update(str(view.nbytes).encode())
+        digest.update(view)
+    return digest.hexdigest()
+
+
+def _file_bytes(path: Path) -> bytes:
+    """A digest of the file, read in pieces: data files can be larger than memory."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "blake2b").digest()
+
+
+def _arrays(queries: Queries) -> Iterable[Any]:
+    features = queries.features
+    arrays = [features.data, features.indices, features.indptr] if queries.is_sparse else [features]
+    for array in [*arrays, queries.labels, queries.offsets]:
+        yield np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+    yield "\n".join(map(str, queries.qids)).encode()

@@ -1,0 +1,141 @@
+"""A comparison as a table to read: in the terminal, as plain text, as Markdown."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from podium.experiments.comparison import LEVELS, Comparison, Estimate, Row
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+
+def notes(comparison: Comparison) -> list[str]:
+    """The sentences that make the figures mean something: convention, averaging, protocol, tests."""
+    folds = len(comparison.folds)
+    averaging = (
+        f"mean of the {folds} folds' means" if comparison.averages_folds and folds > 1 else "mean over test queries"
+    )
+    marks = ", ".join(f"{mark} p < {level}" for level, mark in reversed(LEVELS))
+    lines = [
+        f"Convention of all metrics: {comparison.convention}. Figures: {averaging}, ± half of the 95 % bootstrap "
+        f"interval over {comparison.n_queries} test queries.",
+        f"Hyper-parameters chosen on the validation part by {comparison.primary}; the test part was evaluated once. "
+        f"Features: {_normalization(comparison)}.",
+    ]
+    if len(comparison.rows) > 1 and comparison.best:
+        lines.append(
+            f"Worse than {comparison.best} on {comparison.primary}: {marks} "
+            "(paired randomisation test over queries, Holm-corrected)."
+        )
+    return lines
+
+
+def markdown(comparison: Comparison) -> str:
+    """The table, its notes and the chosen hyper-parameters as Markdown."""
+    header = ["method", *comparison.metrics, "fit (s)", "chosen"]
+    lines = [
+        f"# {title(comparison)}",
+        "",
+        _pipe_row(header),
+        _pipe_row(["---", *["---:"] * (len(header) - 2), "---"]),
+    ]
+    for row in comparison.rows:
+        cells = []
+        for name in comparison.metrics:
+            cell = _cell(comparison, row, name).strip()
+            cells.append(f"**{cell}**" if comparison.leads(row, name) else cell)
+        last = f"failed: {row.failures[0].error}" if row.failures else row.chosen
+        lines.append(_pipe_row([row.method, *cells, seconds(row.seconds), last]))
+    return "\n".join([*lines, "", *(f"{line}  " for line in notes(comparison)), ""])
+
+
+def renderables(comparison: Comparison) -> list[RenderableType]:
+    """What the terminal shows, for rich to print."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(
+        title=Text(title(comparison)), title_justify="left", title_style="bold", box=SIMPLE_HEAD, pad_edge=False
+    )
+    table.add_column("method", no_wrap=True)
+    for name in comparison.metrics:
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("fit (s)", justify="right", no_wrap=True)
+    for row in comparison.rows:
+        cells = [
+            Text(_cell(comparison, row, name), style="bold" if comparison.leads(row, name) else "")
+            for name in comparison.metrics
+        ]
+        table.add_row(Text(row.method), *cells, seconds(row.seconds), style="red" if row.failures else "")
+    parts: list[RenderableType] = [table, *(Text(line, style="dim") for line in notes(comparison))]
+    chosen = [f"{row.method}: {row.chosen}" for row in comparison.rows if row.chosen]
+    if chosen:
+        parts.append(Text("\nChosen on validation (number of folds)", style="bold"))
+        parts.extend(Text(f"  {line}") for line in chosen)
+    warnings = [f"  {row.method}, {where}: {text}" for row, text, where in complaints(comparison)]
+    if warnings:
+        parts.append(Text("\nWarnings", style="bold"))
+        parts.extend(Text(line) for line in warnings)
+    failures = [f"  {row.method}, {record.fold}: {record.error}" for row in comparison.rows for record in row.failures]
+    if failures:
+        parts.append(Text("\nFailed", style="bold red"))
+        parts.extend(Text(line) for line in failures)
+    return parts
+
+
+def complaints(comparison: Comparison) -> Iterator[tuple[Row, str, str]]:
+    """Each warning that fitting a chosen model gave, and in which folds."""
+    for row in comparison.rows:
+        for warning, folds in row.warnings.items():
+            yield row, warning, "all folds" if len(folds) == len(comparison.folds) > 1 else ", ".join(folds)
+
+
+def text(comparison: Comparison) -> str:
+    """What the terminal shows, as plain text as wide as it needs to be."""
+    from rich.console import Console
+
+    out = io.StringIO()
+    console = Console(file=out, width=max(100, 24 + 16 * (len(comparison.metrics) + 1)), color_system=None)
+    console.print(*renderables(comparison), sep="\n")
+    return "\n".join(line.rstrip() for line in out.getvalue().splitlines())
+
+
+def title(comparison: Comparison) -> str:
+    data = comparison.configuration["data"]
+    n = len(comparison.folds)
+    folds = f"{n} fold{'s' * (n != 1)}"
+    return f"{data['name']}: {len(comparison.methods)} methods, {folds}, convention {comparison.convention}"
+
+
+def seconds(value: float) -> str:
+    return f"{value:.0f}" if value >= 100 else f"{value:.1f}" if value >= 1 else f"{value:.2f}"
+
+
+def format_estimate(estimate: Estimate) -> str:
+    return f"{estimate.mean:.4f} ±{estimate.half_width:.3f}".replace("±0.", "±.")
+
+
+def _cell(comparison: Comparison, row: Row, metric: str) -> str:
+    estimate = row.estimates.get(metric)
+    if estimate is None:
+        return "failed"
+    room_for_mark = row.mark or " "  # keeps the digits of a column under each other
+    return format_estimate(estimate) + (room_for_mark if metric == comparison.primary else "")
+
+
+def _normalization(comparison: Comparison) -> str:
+    how = comparison.configuration["normalize"]
+    described = {
+        "minmax": "rescaled to [0, 1] within each query",
+        "zscore": "standardised within each query",
+        "standard": "standardised by the training part's mean and deviation",
+    }
+    return described.get(how, "as they are")
+
+
+def _pipe_row(cells: list[str]) -> str:
+    return "| " + " | ".join(cell.replace("|", "\\|").replace("<", "&lt;") for cell in cells) + " |"

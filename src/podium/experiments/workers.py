@@ -1,0 +1,203 @@
+"""Processes that compute tasks side by side, each with its share of the machine's threads.
+
+A pool of our own rather than ``concurrent.futures``: there, one worker killed by the system (out of memory, a crash in
+a native library) breaks the whole pool. Here it is the failure of one task, a new process takes its place, and the
+rest goes on. Tasks are taken from their iterable only when a worker is free, so that making a task may do work (such
+as writing the data it reads) without doing it for all of them at once.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import traceback
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from multiprocessing import connection, context, get_context, parent_process
+from typing import Any, Self
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A call ``function(*arguments)``, of picklable parts, and the caller's ``tag`` to know it by."""
+
+    tag: Any
+    function: Callable[..., Any]
+    arguments: tuple[Any, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A task that raised, or whose process died."""
+
+    error: str
+    """One line: the exception's type and message."""
+    traceback: str = ""
+
+
+def available_cores() -> int:
+    """Cores this process may use, which under a scheduler or in a container can be fewer than the machine has."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+class InProcess:
+    """Runs tasks one after another, here: for ``jobs=1``, debuggers and objects that cannot be pickled."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def outcomes(self, tasks: Iterable[Task]) -> Iterator[tuple[Task, Any]]:
+        """Each task with its result or :class:`Failure`, in the order of completion."""
+        for task in tasks:
+            yield task, _attempt(task)
+
+
+class Workers:
+    """``jobs`` spawned processes, alive until the ``with`` block ends."""
+
+    def __init__(self, jobs: int) -> None:
+        self._threads = max(1, available_cores() // jobs)
+        self._workers = [_Worker() for _ in range(jobs)]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for worker in self._workers:
+            worker.stop()
+
+    def outcomes(self, tasks: Iterable[Task]) -> Iterator[tuple[Task, Any]]:
+        """Each task with its result or :class:`Failure`, in the order of completion."""
+        waiting = iter(tasks)
+        while True:
+            for worker in self._workers:
+                if worker.task is None and (task := next(waiting, None)) is not None:
+                    worker.give(task, self._threads)
+            busy = {worker.pipe: worker for worker in self._workers if worker.task is not None}
+            if not busy:
+                return
+            for pipe in connection.wait(list(busy)):
+                worker = busy[pipe]  # type: ignore[index]
+                if worker.receive():
+                    task, worker.task = worker.task, None
+                    yield task, worker.outcome  # type: ignore[misc]
+
+
+@dataclass(eq=False, slots=True)
+class _Worker:
+    """The parent's view of one process, started when it is first needed and again after it died."""
+
+    pipe: Any = None
+    process: context.SpawnProcess | None = None
+    task: Task | None = None
+    outcome: Any = None
+    ready: bool = False
+
+    def give(self, task: Task, threads: int) -> None:
+        if self.process is None:
+            self.ready = False
+            spawn = get_context("spawn")
+            self.pipe, theirs = spawn.Pipe()
+            self.process = spawn.Process(target=_serve, args=(theirs,), daemon=True)
+            with _thread_limits(threads):
+                self.process.start()
+            theirs.close()
+        self.task = task
+        self.pipe.send(task)
+
+    def receive(self) -> bool:
+        """Take in what the process sent; True if that was the outcome of its task, not only that it is up."""
+        try:
+            kind, value = self.pipe.recv()
+        except EOFError:
+            assert self.process is not None
+            self.process.join()
+            code, was_ready = self.process.exitcode, self.ready
+            self.stop()
+            if not was_ready:
+                raise RuntimeError(
+                    "a worker process could not start. In a script, call podium.compare under "
+                    "`if __name__ == '__main__':`, or give jobs=1 to stay in one process."
+                ) from None
+            self.outcome = Failure(f"the worker process died ({_describe_exit(code)})")
+            return True
+        self.ready = True
+        self.outcome = value
+        return bool(kind == "outcome")
+
+    def stop(self) -> None:
+        if self.process is not None:
+            self.process.terminate()
+            self.process.join()
+            self.pipe.close()
+        self.process = self.pipe = None
+
+
+def _serve(pipe: connection.Connection) -> None:
+    """What a worker process does: compute the tasks that come through the pipe until it closes."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle; it ends the workers
+    threading.Thread(target=_die_with_parent, daemon=True).start()
+    pipe.send(("ready", None))
+    while True:
+        try:
+            task = pipe.recv()
+        except EOFError:
+            return
+        pipe.send(("outcome", _attempt(task)))
+
+
+def _attempt(task: Task) -> Any:
+    try:
+        return task.function(*task.arguments)
+    except Exception as error:
+        message = " ".join(str(error).split())
+        return Failure(f"{type(error).__name__}: {message}", traceback.format_exc())
+
+
+def _die_with_parent() -> None:
+    """End this process as soon as its parent is gone, even if that was killed in the middle of a long task."""
+    parent = parent_process()
+    assert parent is not None
+    connection.wait([parent.sentinel])
+    os._exit(1)
+
+
+@contextmanager
+def _thread_limits(threads: int) -> Iterator[None]:
+    """Environment for starting a process whose numerical libraries use this many threads.
+
+    They read it when they are loaded, so it must be there before the process starts. BLAS gets one thread: its idle
+    threads spin and would take the cores from the compiled loops.
+    """
+    limits = {
+        "NUMBA_NUM_THREADS": str(threads),
+        "OMP_NUM_THREADS": str(threads),
+        "OPENBLAS_NUM_THREADS": "1",
+        "MKL_NUM_THREADS": "1",
+        "POLARS_MAX_THREADS": str(threads),
+    }
+    before = {name: os.environ.get(name) for name in limits}
+    os.environ.update(limits)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+
+
+def _describe_exit(code: int | None) -> str:
+    if code is not None and code < 0 and sys.platform != "win32":
+        name = signal.Signals(-code).name
+        return f"{name}, perhaps out of memory" if name == "SIGKILL" else name
+    return f"exit code {code}"

@@ -1,0 +1,298 @@
+"""BoltzRank: the expected value of any metric under a Boltzmann distribution over rankings.
+
+Rankings that put higher scores first have low energy and are likely (:mod:`podium.solvers.ranking_energy`). Over a
+sample of rankings R of the list, drawn once with knowledge of the grades (:mod:`podium.solvers.rank_samples`),
+
+    p_R = exp(−E(R|s)) / Σ_R′ exp(−E(R′|s)),        P_R the same with the labels in place of the scores
+    O   = λ Σ_R p_R G(R) − (1 − λ) C,               C = −Σ_R P_R log p_R,     the loss is −O
+
+where G(R) is the metric of ranking R. With E(R|s) = Σ_j h(r_j) s_j,
+
+    −∂O/∂s_j = Σ_R [ λ p_R (G(R) − ⟨G⟩) + (1 − λ)(P_R − p_R) ] h(r_j).
+
+Volkovs & Zemel, "BoltzRank: learning to maximize expected ranking gain", ICML 2009. There a step costs K m² for K
+rankings of m documents, here K m.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit, prange
+
+from podium.losses.base import Loss
+from podium.losses.groups import label_groups
+from podium.losses.loop import ONLY_PRANGE
+from podium.metrics import Metric, metric
+from podium.parameters import choose, require_count, require_number
+from podium.solvers.elementary import FAST, exp
+from podium.solvers.random import streams
+from podium.solvers.rank_samples import all_rankings, count_rankings, sample_rankings
+from podium.solvers.ranking_energy import PAIR_WEIGHTS, PairWeight, rank_weights
+
+_AT_ONCE = 2_000_000
+"""Documents whose rankings are judged in one call of a metric: bounds the memory, not the result."""
+
+
+class BoltzRankLoss(Loss):
+    """Minus the expected metric, mixed with a cross entropy towards the rankings that the labels make likely.
+
+    A query's value is −O, so at best about −``weight``. Lists with no more than ``n_samples`` rankings in all are
+    summed over all of them, which makes the expectation exact. A single document, or equal labels throughout,
+    contributes 0.
+
+    Parameters
+    ----------
+    metric : str or Metric
+        G: any metric of :func:`podium.metric`, ``"ndcg@5"``, ``"map (letor)"``, …
+    weight : float
+        λ: 1 counts only the expected metric, 0 only the cross entropy.
+    n_samples : int
+        K, rankings per query. They take 2 bytes per ranking and document.
+    g : "linear", "sign", "logistic" or a function
+        Weight of a pair of documents that stand x ranks apart in a list of m, as a function g(x, m) of an array x. The
+        paper's is 2x/(m − 1).
+    random_state : int
+        Seed of the rankings.
+
+    Examples
+    --------
+    >>> loss = BoltzRankLoss("ndcg@5", weight=0.9).value_and_gradient([0.5, 0.0, -1.0], [1, 2, 0], [0, 3])
+    >>> round(loss.value, 4)
+    -0.5894
+    >>> loss.d_scores.round(4).tolist()
+    [0.0925, -0.1343, 0.0418]
+    """
+
+    cost = "n"
+
+    def __init__(
+        self,
+        metric: str | Metric = "ndcg@5",
+        weight: float = 0.9,
+        n_samples: int = 100,
+        g: str | PairWeight = "linear",
+        random_state: int = 0,
+    ) -> None:
+        self.metric = metric
+        self.weight = weight
+        self.n_samples = n_samples
+        self.g = g
+        self.random_state = random_state
+
+    def prepare(self, labels: np.ndarray, offsets: np.ndarray) -> tuple[Any, ...]:
+        require_number("weight", self.weight, at_least=0)
+        if self.weight > 1:
+            raise ValueError(f"weight must lie between 0 and 1; got {self.weight!r}")
+        require_count("n_samples", self.n_samples, at_least=2)
+        require_count("random_state", self.random_state, at_least=0)
+        h, straight = _weights_by_query(_pair_weight(self.g), offsets), self.g in ("linear", "sign")
+        sample = draw_sample(labels, offsets, self.n_samples, self.random_state)
+        target = _probabilities(labels, offsets, *sample, h, straight)
+        gains = judge(sample, metric(self.metric), labels, offsets)
+        return (*sample, target, gains, h, straight, float(self.weight))
+
+
+class Sample(NamedTuple):
+    """Rankings of all queries, one query after the other."""
+
+    places: np.ndarray
+    """Unsigned integers: how many documents stand before a document, for each ranking and document of a query."""
+    first_place: np.ndarray
+    """(n_queries + 1,): query q has ``places[first_place[q]:first_place[q + 1]]``, a matrix of rankings × documents."""
+    first: np.ndarray
+    """(n_queries + 1,): query q has the rankings ``first[q]:first[q + 1]``; none if its labels say nothing."""
+
+
+def draw_sample(labels: np.ndarray, offsets: np.ndarray, n_samples: int, random_state: int) -> Sample:
+    """``n_samples`` rankings of each query, or all there are."""
+    groups = label_groups(labels, offsets)
+    sizes = np.diff(offsets)
+    counts = np.array([count_rankings(size, n_samples) for size in sizes.tolist()], np.int64)
+    counts[np.diff(groups.first) <= 2] = 0  # one grade
+    first = np.concatenate(([0], np.cumsum(counts)))
+    first_place = np.concatenate(([0], np.cumsum(counts * sizes)))
+    places = np.empty(first_place[-1], np.uint16 if sizes.max(initial=0) <= 1 << 16 else np.uint32)
+    _fill_sample(*groups, offsets, n_samples, streams(random_state, 0, len(sizes)), places, first_place)
+    return Sample(places, first_place, first)
+
+
+@njit(cache=True, parallel=ONLY_PRANGE, error_model="numpy")
+def _fill_sample(
+    order: np.ndarray,
+    bounds: np.ndarray,
+    first_bound: np.ndarray,
+    offsets: np.ndarray,
+    n_samples: int,
+    streams: np.ndarray,
+    places: np.ndarray,
+    first_place: np.ndarray,
+) -> None:
+    for q in prange(len(offsets) - 1):
+        n = offsets[q + 1] - offsets[q]
+        if first_place[q] == first_place[q + 1]:
+            continue
+        of_query = places[first_place[q] : first_place[q + 1]].reshape((-1, n))
+        if count_rankings(n, n_samples + 1) <= n_samples:
+            all_rankings(of_query)
+        else:
+            grades = bounds[first_bound[q] : first_bound[q + 1]]
+            sample_rankings(order[offsets[q] : offsets[q + 1]], grades, streams[q : q + 1].copy(), of_query)
+
+
+def judge(sample: Sample, gain: Metric, labels: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+    """(n_rankings,) the metric of each ranking; 0 where it has no value, since then it is the same for all."""
+    if gain.family == "err" and gain.rules.max_grade is None:
+        # The highest grade of all documents, not of those that happen to be judged together.
+        gain = metric(gain, max_grade=float(labels.max(initial=0.0)))
+    sizes, counts = np.diff(offsets), np.diff(sample.first)
+    gains = np.empty(sample.first[-1])
+    start = 0
+    while start < len(sizes):
+        stop = int(np.searchsorted(sample.first_place, sample.first_place[start] + _AT_ONCE, side="right")) - 1
+        stop = max(stop, start + 1)
+        entries = slice(sample.first_place[start], sample.first_place[stop])
+        of_chunk = slice(sample.first[start], sample.first[stop])
+        lengths = np.repeat(sizes[start:stop], counts[start:stop])
+        ends = np.concatenate(([0], np.cumsum(lengths)))
+        first_document = np.repeat(offsets[start:stop], counts[start:stop])
+        documents = np.arange(ends[-1]) + np.repeat(first_document - ends[:-1], lengths)
+        gains[of_chunk] = gain.per_query(labels[documents], -sample.places[entries].astype(np.float32), ends)
+        start = stop
+    return np.nan_to_num(gains)
+
+
+def _pair_weight(g: Any) -> PairWeight:
+    if callable(g):
+        return g
+    choose("g", g, tuple(PAIR_WEIGHTS))
+    return PAIR_WEIGHTS[g]
+
+
+def _weights_by_query(g: PairWeight, offsets: np.ndarray) -> np.ndarray:
+    """(n_documents,) h of the ranks 1, 2, … of each query."""
+    tables = {m: rank_weights(m, g) for m in np.unique(np.diff(offsets)).tolist()}
+    for m, table in tables.items():
+        if m > 1 and not (np.isfinite(table).all() and (np.diff(table) >= 0).all() and table[-1] > table[0]):
+            raise ValueError(f"g must be positive and finite: a list of {m} would not be ranked by its scores")
+    return np.concatenate([np.empty(0), *(tables[m] for m in np.diff(offsets).tolist())])
+
+
+@njit(cache=True, parallel=ONLY_PRANGE, error_model="numpy")
+def _probabilities(
+    scores: np.ndarray,
+    offsets: np.ndarray,
+    places: np.ndarray,
+    first_place: np.ndarray,
+    first: np.ndarray,
+    h: np.ndarray,
+    straight: bool,
+) -> np.ndarray:
+    """(n_rankings,) probability of each ranking in its query's sample."""
+    p = np.empty(first[-1])
+    for q in prange(len(offsets) - 1):
+        if first[q] < first[q + 1]:
+            here = slice(offsets[q], offsets[q + 1])
+            of_query = places[first_place[q] : first_place[q + 1]].reshape((-1, len(scores[here])))
+            _boltzmann(_centred(scores[here]), of_query, h[here], straight, p[first[q] : first[q + 1]])
+    return p
+
+
+@njit(error_model="numpy")
+def boltzrank(
+    scores: np.ndarray,
+    prepared: Any,
+    q: int,
+    start: int,
+    parameters: np.ndarray,
+    gradient: np.ndarray,
+    curvature: np.ndarray,
+    d_parameters: np.ndarray,
+) -> float:
+    places, first_place, first, target, gains, h, straight, weight = prepared
+    m, h = len(scores), h[start : start + len(scores)]
+    s = _centred(scores)
+    if first[q] == first[q + 1]:
+        gradient[:] = 0.0
+        return 0.0 * s.sum()  # 0, unless a score is not finite
+    places = places[first_place[q] : first_place[q + 1]].reshape((-1, m))
+    target, gains = target[first[q] : first[q + 1]], gains[first[q] : first[q + 1]]
+    p = np.empty(len(gains))
+    log_sum, energy = _boltzmann(s, places, h, straight, p)
+    expected, cross_entropy = 0.0, log_sum
+    for k in range(len(p)):
+        expected += p[k] * gains[k]
+        cross_entropy += target[k] * energy[k]
+    result = np.zeros(m)
+    for k in range(len(p)):
+        slope = weight * p[k] * (gains[k] - expected) + (1.0 - weight) * (target[k] - p[k])
+        if straight:
+            _add_line(slope * (h[1] - h[0]), places[k], result)
+        else:
+            _add_table(slope, h, places[k], result)
+    result -= result.mean()  # the slopes add up to 0, so this only removes what rounding left
+    for j in range(m):
+        gradient[j] = result[j]
+    return (1.0 - weight) * cross_entropy - weight * expected
+
+
+@njit(error_model="numpy")
+def _centred(scores: np.ndarray) -> np.ndarray:
+    """Scores less their mean, float64: h adds up to 0, and so no digits are lost to a common shift."""
+    s = scores.astype(np.float64)
+    return s - s.mean()
+
+
+@njit(error_model="numpy")
+def _boltzmann(
+    s: np.ndarray, places: np.ndarray, h: np.ndarray, straight: bool, p: np.ndarray
+) -> tuple[float, np.ndarray]:
+    """Write the probability of each ranking; returns log Σ exp(−E) and the energies.
+
+    Where h is a ``straight`` line, places are multiplied by its slope, which is faster than looking h up and the same
+    since the scores add up to 0.
+    """
+    energy = np.empty(len(p))
+    for k in range(len(p)):
+        energy[k] = (h[1] - h[0]) * _dot_line(s, places[k]) if straight else _dot_table(s, h, places[k])
+    low = energy.min()
+    total = 0.0
+    for k in range(len(p)):
+        p[k] = exp(low - energy[k])
+        total += p[k]
+    for k in range(len(p)):
+        p[k] /= total
+    return math.log(total) - low, energy
+
+
+@njit(fastmath=FAST, error_model="numpy")
+def _dot_line(s: np.ndarray, places: np.ndarray) -> float:
+    total = 0.0
+    for j in range(len(s)):
+        total += float(places[j]) * s[j]
+    return total
+
+
+@njit(fastmath=FAST, error_model="numpy")
+def _dot_table(s: np.ndarray, h: np.ndarray, places: np.ndarray) -> float:
+    total = 0.0
+    for j in range(len(s)):
+        total += h[places[j]] * s[j]
+    return total
+
+
+@njit(fastmath=FAST, error_model="numpy")
+def _add_line(slope: float, places: np.ndarray, result: np.ndarray) -> None:
+    for j in range(len(result)):
+        result[j] += slope * float(places[j])
+
+
+@njit(fastmath=FAST, error_model="numpy")
+def _add_table(slope: float, h: np.ndarray, places: np.ndarray, result: np.ndarray) -> None:
+    for j in range(len(result)):
+        result[j] += slope * h[places[j]]
+
+
+BoltzRankLoss.kernel = boltzrank

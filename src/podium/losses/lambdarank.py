@@ -1,0 +1,315 @@
+"""LambdaRank: logistic loss on pairs, each weighted by what swapping it would do to a metric.
+
+    λ_ij = −σ |Δ_ij| / (1 + e^{σ(s_i − s_j)})   for y_i > y_j,        ∂/∂s_i += λ_ij,  ∂/∂s_j −= λ_ij
+
+where Δ_ij is the change of NDCG, MAP or ERR if documents i and j changed places in the present ranking. For a document at rank
+r and one further down at rank t, each of the three has the form
+
+    |Δ| = |v_r − v_t| · |a_r + k_r b_t|
+
+so that one loop over pairs serves them all (:func:`_positions` derives a, k and b; v is the gain, relevance or probability
+of satisfaction).
+
+Burges, Ragno and Le, "Learning to rank with nonsmooth cost functions", NIPS 2006; Burges, "From RankNet to LambdaRank to
+LambdaMART: an overview", 2010. ``normalize`` is what LightGBM adds to it.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from podium.losses.base import Loss
+from podium.losses.groups import label_order
+from podium.parameters import choose, require_count, require_number
+from podium.solvers.elementary import FAST, all_finite, exp, log1p_unit
+from podium.solvers.sorting import descending
+
+NDCG, MAP, ERR = 0, 1, 2
+METRICS = {"ndcg": NDCG, "map": MAP, "err": ERR}
+LANES = 8
+"""Lists are padded to run in multiples of this, so that loops have no remainder."""
+LEAST_GAP = 0.01
+"""Added to score gaps before dividing by them, as LightGBM does."""
+REACH = 20.0
+"""e^(s − reference) is computed anew when scores have fallen this far below the reference."""
+
+
+class LambdaRankLoss(Loss):
+    """Logistic loss over pairs, weighted by each pair's share in a metric.
+
+    There is no function whose gradient this is: the weights change with the ranking. ``value`` is the weighted logistic loss
+    at the present ranking; gradient and second derivative are its derivatives with the weights (and the normalisation)
+    held fixed. Equal labels say nothing; a query without a pair contributes 0.
+
+    Parameters
+    ----------
+    metric : "ndcg", "map" or "err", optionally with a cutoff, as in "ndcg@10"
+        Gains are 2^y − 1, discounts 1 / log2(1 + rank), documents of label 1 and more are relevant, and ERR's highest grade is
+        the highest label in the data (the convention ``standard``).
+    truncation : int or None
+        Only pairs with a document among the first so many ranks count; all pairs if None.
+    sigma : float
+        Steepness of the logistic function.
+    normalize : bool
+        Divide each weight by 0.01 + |s_i − s_j| (unless all scores are equal), and multiply a query's gradient by
+        log2(1 + Λ) / Λ, Λ being the sum of its entries' magnitudes pair by pair, so that queries count about equally.
+
+    Examples
+    --------
+    >>> loss = LambdaRankLoss(normalize=False).value_and_gradient([0.5, 0.0, -1.0], labels=[1, 2, 0], offsets=[0, 3])
+    >>> round(loss.value, 4)
+    0.3101
+    >>> loss.d_scores.round(3).tolist()
+    [0.103, -0.151, 0.048]
+    """
+
+    has_gradient = False
+    has_curvature = True
+    cost = "n × truncation"
+
+    def __init__(
+        self, metric: str = "ndcg", truncation: int | None = 30, sigma: float = 1.0, normalize: bool = True
+    ) -> None:
+        self.metric = metric
+        self.truncation = truncation
+        self.sigma = sigma
+        self.normalize = normalize
+
+    def prepare(self, labels: np.ndarray, offsets: np.ndarray) -> tuple[Any, ...]:
+        name, cutoff = _parse(self.metric)
+        require_number("sigma", self.sigma, above=0.0)
+        if self.truncation is not None:
+            require_count("truncation", self.truncation)
+        longest = int(np.diff(offsets).max(initial=0))
+        ranks = np.arange(1, longest + 1)
+        discounts = np.where(ranks <= (cutoff or longest), 1.0 / (np.log2(1 + ranks) if name == "ndcg" else ranks), 0.0)
+        values = _VALUES[name](labels, offsets, discounts)
+        rows = longest if self.truncation is None else int(self.truncation)
+        return values, discounts, METRICS[name], rows, float(self.sigma), bool(self.normalize)
+
+
+def _parse(metric: str) -> tuple[str, int | None]:
+    name, at, cutoff = metric.partition("@")
+    choose("metric (before any @cutoff)", name, tuple(METRICS))
+    if at and not (cutoff.isdecimal() and int(cutoff) > 0):
+        raise ValueError(f"the cutoff in metric={metric!r} must be a positive whole number")
+    return name, int(cutoff) if at else None
+
+
+def _gains(labels: np.ndarray, offsets: np.ndarray, discounts: np.ndarray) -> np.ndarray:
+    """Gain of each document as a share of its query's ideal DCG; all 0 where nothing is to be gained."""
+    with np.errstate(over="ignore"):
+        gains = np.exp2(labels) - 1.0
+    if not np.isfinite(gains).all():
+        raise ValueError(f"the label {labels.max()} is too large for gains of 2^label − 1")
+    return gains * np.repeat(_inverse_ideal(gains, label_order(labels, offsets), offsets, discounts), np.diff(offsets))
+
+
+def _relevances(labels: np.ndarray, offsets: np.ndarray, discounts: np.ndarray) -> np.ndarray:
+    """One over the query's number of relevant documents for each of them, 0 for the others."""
+    relevant = (labels >= 1.0).astype(np.float64)
+    before = np.concatenate(([0.0], np.cumsum(relevant)))
+    return relevant / np.repeat(np.maximum(before[offsets[1:]] - before[offsets[:-1]], 1.0), np.diff(offsets))
+
+
+def _satisfactions(labels: np.ndarray, offsets: np.ndarray, discounts: np.ndarray) -> np.ndarray:
+    """Probability that a document ends the user's search."""
+    return np.maximum(np.exp2(labels - labels.max(initial=0.0)) - np.exp2(-labels.max(initial=0.0)), 0.0)
+
+
+_VALUES = {"ndcg": _gains, "map": _relevances, "err": _satisfactions}
+
+
+@njit(cache=True, error_model="numpy")
+def _inverse_ideal(gains: np.ndarray, order: np.ndarray, offsets: np.ndarray, discounts: np.ndarray) -> np.ndarray:
+    inverse = np.zeros(len(offsets) - 1)
+    for q in range(len(inverse)):
+        start, ideal = offsets[q], 0.0
+        for r in range(offsets[q + 1] - start):
+            ideal += gains[start + order[start + r]] * discounts[r]
+        inverse[q] = 1.0 / ideal if ideal > 0.0 else 0.0
+    return inverse
+
+
+@njit(error_model="numpy")
+def lambdarank(
+    scores: np.ndarray,
+    prepared: Any,
+    q: int,
+    start: int,
+    parameters: np.ndarray,
+    gradient: np.ndarray,
+    curvature: np.ndarray,
+    d_parameters: np.ndarray,
+) -> float:
+    n = len(scores)
+    values, discounts, metric, truncation, sigma, normalize = prepared
+    if not all_finite(scores):
+        return np.nan  # the caller says which query it is
+    order = np.empty(n, np.uint32)
+    descending(scores, order)
+    v, (a, k, b) = values[start : start + n], _positions(values[start : start + n], order, discounts, metric)
+    return _weighted_pairs(scores, order, v, a, k, b, truncation, sigma, normalize, gradient, curvature)
+
+
+@njit(error_model="numpy")
+def _positions(
+    values: np.ndarray, order: np.ndarray, discounts: np.ndarray, metric: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """a, k and b of |Δ| = |v_r − v_t| |a_r + k_r b_t|, by rank."""
+    n = len(order)
+    a, k, b = np.empty(n), np.ones(n), np.empty(n)
+    if metric == NDCG:
+        for r in range(n):
+            a[r] = discounts[r]
+            b[r] = -discounts[r]
+    elif metric == MAP:
+        # Moving a relevant document up from t to r puts it behind the hits before r, and one more hit before those between.
+        hits, between = 0.0, 0.0
+        for r in range(n):
+            relevant = values[order[r]] > 0.0
+            b[r] = between - (hits + relevant) * discounts[r]
+            hits += relevant
+            between += relevant * discounts[r]
+            a[r] = (hits + (not relevant)) * discounts[r] - between
+    else:
+        # Those between r and t are reached with probability (1 − v_t) / (1 − v_r) times as high as before.
+        reach = 1.0
+        for r in range(n):
+            a[r] = reach * discounts[r]
+            k[r] = 1.0 / (1.0 - values[order[r]])
+            reach *= 1.0 - values[order[r]]
+        below = 0.0  # what ERR gains further down
+        for r in range(n - 1, -1, -1):
+            here = a[r]
+            a[r] -= k[r] * below
+            below += values[order[r]] * here
+            b[r] = below - here
+    return a, k, b
+
+
+@njit(fastmath=FAST, error_model="numpy")
+def _weighted_pairs(
+    scores: np.ndarray,
+    order: np.ndarray,
+    values: np.ndarray,
+    a: np.ndarray,
+    k: np.ndarray,
+    b: np.ndarray,
+    truncation: int,
+    sigma: float,
+    normalize: bool,
+    gradient: np.ndarray,
+    curvature: np.ndarray,
+) -> float:
+    """The sum over pairs with a document among the first ``truncation`` ranks; a, k and b are by rank."""
+    n, number = len(scores), scores.dtype.type
+    s, v, is_real, lower = _padded(n, scores), _padded(n, scores), _padded(n, scores), _padded(n, scores)
+    worth, slopes, bends = _padded(n, scores), _padded(n, scores), _padded(n, scores)
+    for r in range(n):
+        s[r] = number(sigma) * (scores[order[r]] - scores[order[0]])
+        v[r] = values[order[r]]
+        is_real[r] = 1
+        lower[r] = b[r]
+    # Weights are divided by least + share * gap: by 0.01 + |s_i − s_j|, or by 1.
+    by_gap = normalize and s[0] > s[n - 1]
+    least, share = number(LEAST_GAP if by_gap else 1.0), number(1.0 / sigma if by_gap else 0.0)
+    loss, sum_lambda = 0.0, 0.0
+    reference = number(np.inf)
+    for r in range(min(n - 1, truncation)):
+        first = r + 1
+        stop = first + (n - first + LANES - 1) // LANES * LANES
+        if reference - s[r] > REACH:
+            reference = s[r]
+            _fill_worth(s[first:n], reference, worth[first:n])
+        row = _row(
+            s[r],
+            exp(reference - s[r]),
+            v[r],
+            number(a[r]),
+            number(k[r]),
+            least,
+            share,
+            s[first:stop],
+            worth[first:stop],
+            v[first:stop],
+            is_real[first:stop],
+            lower[first:stop],
+            slopes[first:stop],
+            bends[first:stop],
+        )
+        loss += row[0]
+        slopes[r] += row[1]
+        bends[r] += row[2]
+        sum_lambda += row[3]
+    scale = 1.0
+    if normalize and sum_lambda > 0.0:
+        sum_lambda *= 2.0 * sigma
+        scale = math.log2(1.0 + sum_lambda) / sum_lambda
+    for r in range(n):
+        gradient[order[r]] = number(scale * sigma) * slopes[r]
+    for r in range(len(curvature)):
+        curvature[order[r]] = number(scale * sigma * sigma) * bends[r]
+    return scale * loss
+
+
+@njit(error_model="numpy")
+def _padded(n: int, like: np.ndarray) -> np.ndarray:
+    return np.zeros(n + LANES, like.dtype)
+
+
+@njit(fastmath=FAST, error_model="numpy")
+def _fill_worth(s: np.ndarray, reference: float, worth: np.ndarray) -> None:
+    """e^(s − reference), or 0 where it is so small that no row within REACH of the reference could tell."""
+    for t in range(len(s)):
+        e = exp(s[t] - reference)
+        worth[t] = e if s[t] - reference > -80.0 else worth.dtype.type(0)
+
+
+@njit(fastmath=FAST, error_model="numpy")
+def _row(
+    s_r: float,
+    inverse_worth: float,
+    v_r: float,
+    a_r: float,
+    k_r: float,
+    least: float,
+    share: float,
+    s: np.ndarray,
+    worth: np.ndarray,
+    v: np.ndarray,
+    is_real: np.ndarray,
+    b: np.ndarray,
+    slopes: np.ndarray,
+    bends: np.ndarray,
+) -> tuple[float, float, float, float]:
+    """The document at rank r with all those below it: sums of the loss, its slope and curvature in s_r, and of |λ|."""
+    zero, one = s.dtype.type(0), s.dtype.type(1)
+    loss = slope = bend = sum_lambda = zero
+    for t in range(len(s)):
+        lead = s_r - s[t]
+        difference = v_r * is_real[t] - v[t]  # 0 for padding
+        u = worth[t] * inverse_worth  # e^−lead
+        odds, damping = one + u, least + share * lead
+        inverse = one / (odds * damping)
+        likely = inverse * damping  # probability of the present order
+        weight = abs(difference * (a_r + k_r * b[t])) * (inverse * odds)
+        right = difference > zero
+        p = u * likely if right else likely  # probability of the wrong order
+        change = weight * p
+        signed = change if right else -change
+        curve = weight * u * likely * likely
+        loss += weight * (log1p_unit(u) + (zero if right else lead))
+        sum_lambda += change
+        slope -= signed
+        bend += curve
+        slopes[t] += signed
+        bends[t] += curve
+    return loss, slope, bend, sum_lambda
+
+
+LambdaRankLoss.kernel = lambdarank

@@ -1,0 +1,142 @@
+"""ListMLE: the Plackett-Luce likelihood of the order that the labels give.
+
+Documents 1 … n from the best grade to the worst; each place goes to a document with probability proportional to e^s among
+those left:
+
+    L = Σ_i [ log Σ_{j≥i} exp(s_j) − s_i ]        ∂L/∂s_i = exp(s_i) Σ_{k≤i} 1 / Σ_{j≥k} exp(s_j) − 1
+
+Xia, Liu, Wang, Zhang and Li, "Listwise approach to learning to rank: theory and algorithm", ICML 2008.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from podium.losses.base import Loss
+from podium.losses.groups import Groups, label_groups, shuffle_ties
+from podium.parameters import choose
+from podium.solvers.elementary import FAST, SAFE_RANGE, exp, extent, log
+from podium.solvers.random import streams
+
+
+class ListMLELoss(Loss):
+    """Negative log-likelihood of the labels' order under the Plackett-Luce model.
+
+    The model knows no ties, grades do: among equal labels some order must be taken as the truth, and the choice moves
+    results. :class:`~podium.losses.PMOPLoss` models ties instead. A single document contributes 0.
+
+    Parameters
+    ----------
+    ties : "stable" or "random"
+        Equal labels in their given order, or in a random one, drawn anew in each pass over the data.
+    random_state : int
+        Seed of the random orders; they do not depend on the number of threads.
+
+    Examples
+    --------
+    >>> loss = ListMLELoss().value_and_gradient([0.5, 0.0, -1.0], labels=[1, 2, 0], offsets=[0, 3])
+    >>> round(loss.value, 4)
+    1.3055
+    >>> loss.d_scores.round(3).tolist()
+    [0.364, -0.669, 0.304]
+    """
+
+    convex = True
+    has_curvature = True
+    exact_curvature = True
+    cost = "n"
+
+    def __init__(self, ties: str = "stable", random_state: int = 0) -> None:
+        self.ties = ties
+        self.random_state = random_state
+
+    def prepare(self, labels: np.ndarray, offsets: np.ndarray) -> tuple[Any, ...]:
+        choose("ties", self.ties, ("stable", "random"))
+        groups = label_groups(labels, offsets)
+        return self._in_order(groups, groups.order, offsets, epoch=0)
+
+    def prepare_epoch(
+        self, prepared: tuple[Any, ...], labels: np.ndarray, offsets: np.ndarray, epoch: int
+    ) -> tuple[Any, ...]:
+        _, *groups = prepared
+        return self._in_order(Groups(*groups), prepared[0], offsets, epoch)
+
+    def _in_order(self, groups: Groups, order: np.ndarray, offsets: np.ndarray, epoch: int) -> tuple[Any, ...]:
+        if self.ties == "random":
+            order = shuffle_ties(*groups, offsets, streams(self.random_state, epoch, len(offsets) - 1))
+        return order, *groups
+
+
+@njit(error_model="numpy")
+def listmle(
+    scores: np.ndarray,
+    prepared: Any,
+    q: int,
+    start: int,
+    parameters: np.ndarray,
+    gradient: np.ndarray,
+    curvature: np.ndarray,
+    d_parameters: np.ndarray,
+) -> float:
+    order = prepared[0][start : start + len(scores)]
+    low, high = extent(scores)
+    if high - low <= SAFE_RANGE:
+        return _plain(scores, order, high, gradient, curvature)
+    return _in_logarithms(scores, order, gradient, curvature)
+
+
+@njit(fastmath=FAST, error_model="numpy")
+def _plain(scores: np.ndarray, order: np.ndarray, high: float, gradient: np.ndarray, curvature: np.ndarray) -> float:
+    """Running sums of exponentials that cannot underflow; ``gradient`` holds these exponentials meanwhile."""
+    n = len(scores)
+    value = 0.0
+    for i in range(n):
+        gradient[i] = exp(scores[i] - high)
+        value += high - scores[i]
+    remaining = np.empty(n)
+    total = 0.0
+    for i in range(n - 1, -1, -1):
+        total += gradient[order[i]]
+        remaining[i] = total
+    for i in range(n):
+        value += log(remaining[i])
+        remaining[i] = 1.0 / remaining[i]
+    inverse, inverse_squared = 0.0, 0.0
+    for i in range(n):
+        e = float(gradient[order[i]])
+        inverse += remaining[i]
+        gradient[order[i]] = e * inverse - 1.0
+        if len(curvature) > 0:
+            inverse_squared += remaining[i] * remaining[i]
+            curvature[order[i]] = e * inverse - e * e * inverse_squared
+    return value
+
+
+@njit(error_model="numpy")
+def _in_logarithms(scores: np.ndarray, order: np.ndarray, gradient: np.ndarray, curvature: np.ndarray) -> float:
+    """The same with the logarithms of all running sums, for scores that lie far apart."""
+    n = len(scores)
+    value = 0.0
+    remaining = np.empty(n)
+    total = -np.inf
+    for i in range(n - 1, -1, -1):
+        s = float(scores[order[i]])
+        total = np.logaddexp(total, s)
+        remaining[i] = total
+        value += total - s
+    inverse, inverse_squared = -np.inf, -np.inf
+    for i in range(n):
+        s = float(scores[order[i]])
+        inverse = np.logaddexp(inverse, -remaining[i])
+        gradient[order[i]] = math.exp(s + inverse) - 1.0
+        if len(curvature) > 0:
+            inverse_squared = np.logaddexp(inverse_squared, -2.0 * remaining[i])
+            curvature[order[i]] = math.exp(s + inverse) - math.exp(2.0 * s + inverse_squared)
+    return value
+
+
+ListMLELoss.kernel = listmle

@@ -1,0 +1,93 @@
+"""Rank Regress: squared error on the pairs that the labels order.
+
+    L = Σ_{y_i > y_j} (1 − (s_i − s_j))²
+
+It asks every better document to lead every worse one by exactly 1. Sums over grades make it linear in the number of
+documents: the sum over the worse documents needs only their count, their sum of scores and their sum of squares.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from podium.losses.base import Loss
+from podium.losses.groups import label_groups, pair_scale
+
+
+class RankRegressLoss(Loss):
+    """Mean squared error of score differences over a query's pairs of unequal label.
+
+    Equal labels say nothing; a query without a pair contributes 0.
+
+    Parameters
+    ----------
+    normalize : bool
+        Mean over the query's pairs; else their sum, so that queries count by their number of pairs.
+
+    Examples
+    --------
+    >>> loss = RankRegressLoss(normalize=False).value_and_gradient([0.5, 0.0, -1.0], labels=[1, 2, 0], offsets=[0, 3])
+    >>> round(loss.value, 4), loss.d_scores.round(4).tolist()
+    (2.5, [4.0, -3.0, -1.0])
+    """
+
+    convex = True
+    has_curvature = True
+    exact_curvature = True
+    cost = "n"
+
+    def __init__(self, normalize: bool = True) -> None:
+        self.normalize = normalize
+
+    def prepare(self, labels: np.ndarray, offsets: np.ndarray) -> tuple[Any, ...]:
+        groups = label_groups(labels, offsets)
+        return *groups, pair_scale(groups, self.normalize)
+
+
+@njit(error_model="numpy")
+def rankregress(
+    scores: np.ndarray,
+    prepared: Any,
+    q: int,
+    start: int,
+    parameters: np.ndarray,
+    gradient: np.ndarray,
+    curvature: np.ndarray,
+    d_parameters: np.ndarray,
+) -> float:
+    n = len(scores)
+    orders, all_bounds, first, scales = prepared
+    order, bounds, scale = orders[start : start + n], all_bounds[first[q] : first[q + 1]], scales[q]
+    n_groups = len(bounds) - 1
+    centre, total = 0.0, 0.0  # scores are taken from their mean, so that sums of squares keep their digits
+    for i in range(n):
+        centre += scores[i] / n
+    sums = np.zeros(n_groups)
+    for g in range(n_groups):
+        for i in order[bounds[g] : bounds[g + 1]]:
+            sums[g] += scores[i] - centre
+        total += sums[g]
+
+    value, above, squares = 0.0, 0.0, 0.0  # sum and sum of squares of the scores of better documents
+    for g in range(n_groups):
+        n_above, n_below = bounds[g], n - bounds[g + 1]
+        below = total - above - sums[g]
+        own_squares = 0.0
+        for i in order[bounds[g] : bounds[g + 1]]:
+            s = scores[i] - centre
+            lead = n_below * (1.0 - s) + below  # Σ_j (1 − (s − s_j)) over the worse
+            lag = n_above * (1.0 + s) - above  # Σ_i (1 − (s_i − s)) over the better
+            value += n_above * (1.0 + s) ** 2 - 2.0 * (1.0 + s) * above + squares
+            own_squares += s * s
+            gradient[i] = scale * 2.0 * (lag - lead)
+            if len(curvature) > 0:
+                curvature[i] = scale * 2.0 * (n_above + n_below)
+        above += sums[g]
+        squares += own_squares
+    return scale * value
+
+
+RankRegressLoss.kernel = rankregress

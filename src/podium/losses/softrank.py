@@ -1,0 +1,183 @@
+"""SoftRank: the expected NDCG when scores are uncertain.
+
+Every score is the mean of a Gaussian, N(s_j, σ²), which makes the place of document j a random number with a smooth
+distribution p_j (:mod:`podium.solvers.rank_distributions`):
+
+    SoftNDCG = Σ_j gain(y_j) Σ_r discount(r) p_j(r) / ideal,        the loss is 1 − SoftNDCG.
+
+p_j depends on the scores through π_ij = Φ((s_i − s_j) / (√2 σ)), the chance that i beats j, with
+∂π_ij/∂s_i = −∂π_ij/∂s_j = φ((s_i − s_j) / (√2 σ)) / (√2 σ). Documents without gain have no p_j to compute.
+
+Taylor, Guiver, Robertson & Minka, "SoftRank: optimizing non-smooth rank metrics", WSDM 2008.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numba import njit, prange
+
+from podium.losses.base import Loss
+from podium.losses.groups import label_order
+from podium.losses.loop import ONLY_PRANGE
+from podium.metrics import Metric, metric
+from podium.metrics.dcg import LN2, gain, log_discounts
+from podium.parameters import choose, require_number
+from podium.solvers.rank_distributions import (
+    APPROXIMATIONS,
+    BINOMIAL,
+    contests,
+    expected_binomial,
+    expected_normal,
+    normal_density,
+    rank_distributions,
+)
+
+
+class SoftRankLoss(Loss):
+    """1 − SoftNDCG.
+
+    A single document, equal labels throughout, and a list without gain contribute 0.
+
+    Parameters
+    ----------
+    approximation : "binomial" or "normal"
+        Distribution of a document's rank. A list of n documents of which r have gain costs r n² steps (r n k for
+        NDCG@k), or r n.
+    sigma : float
+        σ, how uncertain scores are; with ``learn_sigma``, where learning starts. Small values come close to NDCG
+        itself, which is flat nearly everywhere; large ones are smooth and far from it.
+    learn_sigma : bool
+        Learn log σ along with the scorer: the loss's one parameter.
+    metric : str or Metric
+        ``"ndcg"`` or ``"ndcg@k"``; gains and discounts are those of its convention.
+
+    Examples
+    --------
+    >>> loss = SoftRankLoss("binomial").value_and_gradient([0.5, 0.0, -1.0], [1, 2, 0], [0, 3])
+    >>> round(loss.value, 4)
+    0.184
+    >>> loss.d_scores.round(4).tolist()
+    [0.0314, -0.0833, 0.0519]
+    """
+
+    cost = "n³ (n² for the normal approximation)"
+
+    def __init__(
+        self,
+        approximation: str = "binomial",
+        sigma: float = 1.0,
+        learn_sigma: bool = False,
+        metric: str | Metric = "ndcg",
+    ) -> None:
+        self.approximation = approximation
+        self.sigma = sigma
+        self.learn_sigma = learn_sigma
+        self.metric = metric
+
+    def initial_parameters(self) -> np.ndarray:
+        require_number("sigma", self.sigma, above=0)
+        return np.array([math.log(self.sigma)]) if self.learn_sigma else np.empty(0)
+
+    def sigma_at(self, parameters: np.ndarray) -> float:
+        """σ where the loss's own parameters are these."""
+        return math.exp(parameters[0]) if len(parameters) else float(self.sigma)
+
+    def prepare(self, labels: np.ndarray, offsets: np.ndarray) -> tuple[Any, ...]:
+        choose("approximation", self.approximation, APPROXIMATIONS)
+        require_number("sigma", self.sigma, above=0)
+        soft = metric(self.metric)
+        if soft.family != "ndcg":
+            raise ValueError(f"SoftRank is a soft NDCG; got metric={self.metric!r}. BoltzRankLoss takes any metric")
+        soft.per_query(labels, labels, offsets)  # raises, saying so, where labels are no grades
+        discounts = _discounts(int(np.diff(offsets).max(initial=0)), soft)
+        shares = _shares(labels, offsets, label_order(labels, offsets), soft.rules.gain == "linear", discounts)
+        return shares, discounts, APPROXIMATIONS.index(self.approximation), float(self.sigma)
+
+
+def rank_distribution(scores: Any, offsets: Any, sigma: float, approximation: str = "binomial") -> np.ndarray:
+    """(n_documents, longest list) the chance that a document has rank 1, 2, … in its list, scores being N(s, σ²).
+
+    Examples
+    --------
+    Two documents, one standard deviation (of their difference) apart:
+
+    >>> rank_distribution([np.sqrt(2), 0.0], [0, 2], sigma=1.0).round(4).tolist()
+    [[0.8413, 0.1587], [0.1587, 0.8413]]
+    """
+    choose("approximation", approximation, APPROXIMATIONS)
+    require_number("sigma", sigma, above=0)
+    scores, offsets = np.array(scores, dtype=np.float64), np.array(offsets, dtype=np.int64)
+    result = np.empty((len(scores), int(np.diff(offsets).max(initial=0))))
+    rank_distributions(scores, offsets, float(sigma), APPROXIMATIONS.index(approximation), result)
+    return result
+
+
+def _discounts(longest: int, soft: Metric) -> np.ndarray:
+    """(longest,) what a document's gain counts at rank 1, 2, …; nothing after the cutoff."""
+    logs, n_full = log_discounts(longest, soft.rules.discount == "letor")
+    discounts = np.ones(longest)
+    discounts[n_full:] = LN2 / logs[n_full:]
+    discounts[longest if soft.cutoff is None else soft.cutoff :] = 0.0
+    return discounts
+
+
+@njit(cache=True, parallel=ONLY_PRANGE, error_model="numpy")
+def _shares(
+    labels: np.ndarray, offsets: np.ndarray, order: np.ndarray, linear: bool, discounts: np.ndarray
+) -> np.ndarray:
+    """(n_documents,) gain / ideal of each document; 0 throughout a query whose labels say nothing."""
+    shares = np.zeros(len(labels))
+    for q in prange(len(offsets) - 1):
+        y, o = labels[offsets[q] : offsets[q + 1]], order[offsets[q] : offsets[q + 1]]
+        ideal = 0.0
+        for r in range(len(y)):
+            ideal += gain(y[o[r]], linear) * discounts[r]
+        if ideal > 0.0 and y[o[0]] > y[o[-1]]:
+            for i in range(len(y)):
+                shares[offsets[q] + i] = gain(y[i], linear) / ideal
+    return shares
+
+
+@njit(error_model="numpy")
+def softrank(
+    scores: np.ndarray,
+    prepared: Any,
+    q: int,
+    start: int,
+    parameters: np.ndarray,
+    gradient: np.ndarray,
+    curvature: np.ndarray,
+    d_parameters: np.ndarray,
+) -> float:
+    shares, discounts, approximation, sigma = prepared
+    n = len(scores)
+    s, shares, discounts = scores.astype(np.float64), shares[start : start + n], discounts[:n]
+    inverse_scale = 1.0 / (math.sqrt(2.0) * (math.exp(parameters[0]) if len(parameters) > 0 else sigma))
+    result, d_log_sigma = np.zeros(n), 0.0
+    rivals, z, chance, slope = np.empty(n, np.int64), np.empty(n), np.empty(n), np.empty(n)
+    value, says_something = 0.0, False
+    for j in range(n):
+        value += 0.0 * s[j]  # NaN where a score is not finite
+        if shares[j] == 0.0:
+            continue
+        says_something = True
+        k, n_above = contests(s, j, inverse_scale, rivals, z, chance)
+        if approximation == BINOMIAL:
+            value -= shares[j] * expected_binomial(chance[:k], n_above, discounts, slope[:k])
+        else:
+            value -= shares[j] * expected_normal(chance[:k], n_above, discounts, slope[:k])
+        for a in range(k):
+            change = shares[j] * slope[a] * normal_density(z[a])
+            result[rivals[a]] -= change * inverse_scale
+            result[j] += change * inverse_scale
+            d_log_sigma += change * z[a]
+    for i in range(n):
+        gradient[i] = result[i]
+    d_parameters[:] = d_log_sigma
+    return value + 1.0 if says_something else value
+
+
+SoftRankLoss.kernel = softrank

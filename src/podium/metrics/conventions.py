@@ -1,0 +1,154 @@
+"""The rules under which a metric is computed, by name.
+
+The same ranking scores differently under different tools, and by more than methods differ. A :class:`Convention` is
+the list of facts that make the difference; every metric carries one and prints its name.
+"""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass, fields, replace
+from typing import Any, Literal, get_args
+
+NoRelevant = Literal["zero", "half", "one", "skip"]
+CONVENTIONS: dict[str, Convention] = {}
+"""The built-in conventions by name."""
+
+
+@dataclass(frozen=True)
+class Convention:
+    """Facts that decide the value of a metric.
+
+    Make your own with :func:`dataclasses.replace`. One that keeps the name of a built-in convention but not its facts
+    says so in its name:
+
+    >>> from dataclasses import replace
+    >>> replace(convention("letor"), relevant_from=2.0).name
+    'letor+relevant_from=2'
+    >>> convention("letor+relevant_from=2") == replace(convention("letor"), relevant_from=2.0)
+    True
+    """
+
+    name: str
+    gain: Literal["exponential", "linear"] = "exponential"
+    """DCG: a document of grade y is worth 2^y − 1, or y."""
+    discount: Literal["log", "letor"] = "log"
+    """DCG: rank i counts 1/log2(1 + i); or 1, 1, then 1/log2(i)."""
+    no_relevant: NoRelevant = "zero"
+    """A query with nothing to find: its NDCG, AP and recall are 0, ½ or 1 and its other metrics 0; or, with ``skip``,
+    it has no value (NaN) and is left out of the mean."""
+    no_relevant_ap: NoRelevant | None = None
+    """The same for AP, where it differs."""
+    short_ndcg: Literal["pad", "zero"] = "pad"
+    """NDCG@k of a list shorter than k: as if documents worth nothing followed; or 0."""
+    short_precision: Literal["pad", "zero", "clip"] = "pad"
+    """P@k of a list of n < k documents: hits / k; or 0; or hits / n."""
+    relevant_from: float = 1.0
+    """Metrics that know only relevant and not relevant: relevant is this grade and above."""
+    ap_cutoff: Literal["relevant", "min"] = "relevant"
+    """AP@k divides by the number of relevant documents; or by k where there are more of them."""
+    ties: Literal["average", "row", "document_id", "worst"] = "average"
+    """Documents of equal score: the expectation over their orders; row order; document ids, descending (row order where
+    there are none); or lowest grade first."""
+    score_precision: Literal["given", "single"] = "given"
+    """Scores are compared as given; or rounded to single precision first, which makes ties."""
+    negative: Literal["error", "zero"] = "error"
+    """Grades below 0 in metrics made of gains: refused; or worth nothing."""
+    stop: Literal["graded", "label"] = "graded"
+    """ERR: the user stops at a document with probability (2^y − 1) / 2^max_grade; or the label is that probability."""
+    max_grade: float | None = None
+    """ERR: the highest grade there is; None takes the highest among all documents evaluated."""
+
+    def __post_init__(self) -> None:
+        for fact, options in _OPTIONS.items():
+            if getattr(self, fact) not in options:
+                listed = ", ".join(repr(option) for option in options if option is not None)
+                raise ValueError(f"{fact} must be one of {listed}; got {getattr(self, fact)!r}")
+        base = CONVENTIONS.get(self.name.partition("+")[0])
+        if base is not None:
+            changes = [f"+{f.name}={_format(getattr(self, f.name))}" for f in _differences(base, self)]
+            object.__setattr__(self, "name", base.name + "".join(changes))
+
+    def __str__(self) -> str:
+        return self.name
+
+    def with_no_relevant(self, rule: NoRelevant) -> Convention:
+        """The same convention with another rule for queries that have nothing to find."""
+        return replace(self, no_relevant=rule, no_relevant_ap=None)
+
+
+_OPTIONS: dict[str, tuple[Any, ...]] = {
+    "gain": ("exponential", "linear"),
+    "discount": ("log", "letor"),
+    "no_relevant": get_args(NoRelevant),
+    "no_relevant_ap": (None, *get_args(NoRelevant)),
+    "short_ndcg": ("pad", "zero"),
+    "short_precision": ("pad", "zero", "clip"),
+    "ap_cutoff": ("relevant", "min"),
+    "ties": ("average", "row", "document_id", "worst"),
+    "score_precision": ("given", "single"),
+    "negative": ("error", "zero"),
+    "stop": ("graded", "label"),
+}
+
+
+def convention(name: str | Convention) -> Convention:
+    """The convention of this name; ``"letor+ties=average"`` is ``letor`` but for the facts that follow."""
+    if isinstance(name, Convention):
+        return name
+    base, *changes = (part.strip() for part in name.split("+"))
+    if base.lower() not in CONVENTIONS:
+        near = difflib.get_close_matches(base.lower(), CONVENTIONS, n=2)
+        meant = f" Did you mean {' or '.join(near)}?" if near else ""
+        raise ValueError(f"no convention is called {base!r}; there are {', '.join(CONVENTIONS)}.{meant}")
+    return replace(CONVENTIONS[base.lower()], **dict(_parse_change(change) for change in changes))
+
+
+def _parse_change(change: str) -> tuple[str, Any]:
+    fact, equals, value = (part.strip() for part in change.partition("="))
+    if not equals or fact not in _FACTS:
+        raise ValueError(
+            f"{change!r} is not a change of a convention; write fact=value with one of {', '.join(_FACTS)}"
+        )
+    if value == "none":
+        return fact, None
+    return fact, value if fact in _OPTIONS else float(value)
+
+
+def _format(value: Any) -> str:
+    if value is None:
+        return "none"
+    return f"{value:.12g}" if isinstance(value, float | int) else str(value)
+
+
+def _differences(base: Convention, other: Convention) -> list[Any]:
+    return [f for f in fields(Convention) if f.name != "name" and getattr(base, f.name) != getattr(other, f.name)]
+
+
+_FACTS = [f.name for f in fields(Convention) if f.name != "name"]
+
+STANDARD = Convention("standard")
+LETOR = Convention("letor", discount="letor", short_ndcg="zero", short_precision="zero", ties="row")
+LETOR4 = Convention("letor4", discount="letor", short_ndcg="zero", ties="row")
+MSLR = Convention("mslr", discount="letor", short_ndcg="zero", relevant_from=2.0, ties="row")
+# The challenge's own script gives a query with nothing to find an NDCG of ½: "yahoo+no_relevant=half".
+YAHOO = Convention("yahoo", ties="row", max_grade=4.0)
+TREC = Convention("trec", gain="linear", ties="document_id", score_precision="single", negative="zero")
+SKLEARN = Convention("sklearn", gain="linear")
+LIGHTGBM = Convention("lightgbm", no_relevant="one", ap_cutoff="min", ties="row")
+XGBOOST = Convention(
+    "xgboost", no_relevant="one", short_precision="clip", ap_cutoff="min", ties="row", score_precision="single"
+)
+CATBOOST = Convention(
+    "catboost",
+    gain="linear",
+    no_relevant="one",
+    no_relevant_ap="zero",
+    short_precision="clip",
+    ap_cutoff="min",
+    ties="worst",
+    stop="label",
+)
+CONVENTIONS.update(
+    (c.name, c) for c in (STANDARD, LETOR, LETOR4, MSLR, YAHOO, TREC, SKLEARN, LIGHTGBM, XGBOOST, CATBOOST)
+)

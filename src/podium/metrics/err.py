@@ -1,0 +1,74 @@
+"""Expected reciprocal rank of one query.
+
+A user goes down the list and stops at a document of grade y with probability V(y) = (2^y − 1) / 2^max_grade; ERR is
+the expectation of one over the rank where that happens (0 if it never does):
+
+    ERR@k = Σ_{i ≤ k} 1/i · V(y_i) · Π_{j < i} (1 − V(y_j))
+
+Where tied scores are averaged, let T_j be the mean of Π (1 − V) over all sets of j documents of a group of m: the
+chance that the user passes the first j of them, over all orders. The group's j-th document then stops the user with
+probability T_{j−1} − T_j. Adding the documents one by one, the means of m documents follow from those of m − 1,
+
+    T_j ← (m − j)/m · T_j + j/m · (1 − V_m) · T_{j−1},
+
+since a set of j either leaves the new document out or holds it. All terms are positive, so nothing cancels.
+
+O. Chapelle, D. Metzler, Y. Zhang, P. Grinspan: Expected reciprocal rank for graded relevance, CIKM 2009.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from podium.metrics.dcg import gain
+
+
+@njit(error_model="numpy", inline="always")
+def stop_probability(label: float, scale: float, by_label: bool) -> float:
+    """V(y), with ``scale`` = 2^−max_grade; or the label itself."""
+    return label if by_label and label > 0.0 else gain(label, False) * scale
+
+
+@njit(error_model="numpy")
+def expected_reciprocal_rank(
+    ranked: np.ndarray, tie_end: np.ndarray, depth: int, scale: float, by_label: bool, passing: np.ndarray
+) -> float:
+    """ERR of grades in rank order; ``passing`` is work space, longer by one than the list."""
+    total = 0.0
+    reached = 1.0
+    start = 0
+    while start < depth:
+        end = tie_end[start] if len(tie_end) > 0 else start + 1
+        if end == start + 1:
+            stop = stop_probability(ranked[start], scale, by_label)
+            total += reached * stop / end
+            reached *= 1.0 - stop
+        else:
+            deepest = min(end, depth) - start
+            passing_all = _mean_passing(ranked[start:end], scale, by_label, deepest, passing)
+            for j in range(1, deepest + 1):
+                total += reached * (passing[j - 1] - passing[j]) / (start + j)
+            reached *= passing_all
+        start = end
+    return total
+
+
+@njit(error_model="numpy")
+def _mean_passing(group: np.ndarray, scale: float, by_label: bool, deepest: int, passing: np.ndarray) -> float:
+    """Write T_0, …, T_deepest of a group of ties; returns the chance that the user passes all of it."""
+    for j in range(deepest + 1):
+        passing[j] = 1.0
+    m = 0
+    # Documents at which nobody stops change nothing: all means of them are 1.
+    for i in range(len(group)):
+        m += not group[i] > 0.0
+    passing_all = 1.0
+    for i in range(len(group)):
+        if group[i] > 0.0:
+            m += 1
+            go_on = 1.0 - stop_probability(group[i], scale, by_label)
+            passing_all *= go_on
+            for j in range(min(m, deepest), 0, -1):
+                passing[j] = ((m - j) * passing[j] + j * go_on * passing[j - 1]) / m
+    return passing_all

@@ -1,0 +1,307 @@
+"""``podium.evaluate``: metrics of scores against labels, with the rules that made them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from podium.grouping import group_by_query, offsets_from_sizes
+from podium.metrics.checks import as_column, as_scores
+from podium.metrics.conventions import Convention, NoRelevant
+from podium.metrics.definition import Metric, metric, names_its_convention
+from podium.parameters import choose
+
+DEFAULT_METRICS = ("ndcg@1", "ndcg@3", "ndcg@5", "ndcg@10", "map", "mrr")
+
+
+def evaluate(
+    labels: Any,
+    scores: Any,
+    *,
+    qid: Any = None,
+    sizes: Any = None,
+    metrics: str | Metric | Sequence[str | Metric] = DEFAULT_METRICS,
+    convention: str | Convention = "standard",
+    no_relevant: NoRelevant | None = None,
+    max_grade: float | None = None,
+    document_ids: Any = None,
+) -> Evaluation:
+    """Evaluate scores against labels.
+
+    Parameters
+    ----------
+    labels : (n_documents,) or Queries
+        Grades, higher is better; or queries that have some, whose query and document ids are then used.
+    scores : (n_documents,)
+        Higher is better; in the same row order (that in which the queries were made). −∞ marks a document that was not
+        retrieved.
+    qid, sizes :
+        The query of each document, in any order; or how many documents each query has, in order.
+    metrics : str or Metric, or several
+        See :func:`podium.metrics.metric`. One that names a convention, ``"ndcg@10 (letor)"``, keeps it.
+    convention : str or Convention
+        The rules for all others.
+    no_relevant, max_grade : optional
+        Replace these facts of the convention.
+    document_ids : (n_documents,), optional
+        Break ties between scores where the convention says so.
+
+    Examples
+    --------
+    >>> labels, scores, qid = [0, 2, 1, 1, 0], [0.1, 0.2, 0.3, 2.0, 1.0], ["a", "a", "a", "b", "b"]
+    >>> e = evaluate(labels, scores, qid=qid, metrics=["ndcg@2", "map"])
+    >>> {name: round(value, 4) for name, value in e.mean.items()}
+    {'ndcg@2': 0.8984, 'map': 1.0}
+    >>> e.qids.tolist(), e.per_query["ndcg@2"].round(4).tolist()
+    (['a', 'b'], [0.7967, 1.0])
+    >>> print(e)
+    standard convention, 2 queries
+    ndcg@2  0.8984
+    map     1.0000
+    """
+    from podium.metrics.measuring import measure
+
+    lists = _lists(labels, qid, sizes)
+    n = len(lists.labels)
+    if len(lists.qids) == 0:
+        raise ValueError("there are no queries to evaluate")
+    given = _vector(scores, "scores")
+    if len(given) != n:
+        raise ValueError(f"{len(given)} scores for {n} documents")
+    ids = lists.document_ids if document_ids is None else lists.group(as_column(document_ids, n, "document_ids"))
+    asked = _ask(metrics, convention, no_relevant, max_grade)
+    values = measure(list(asked.values()), lists.labels, as_scores(lists.group(given)), lists.offsets, ids, lists.name)
+    per_query = dict(zip(asked, np.ascontiguousarray(values.T), strict=True))
+    return Evaluation(asked, per_query, lists.qids, _notes(asked, lists.labels))
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """Metrics of one ranking of many queries.
+
+    A query that has no value (NaN) for a metric is left out of that metric's mean; printing says how many were.
+    """
+
+    metrics: dict[str, Metric]
+    """What was computed, by the name it was asked by."""
+    per_query: dict[str, np.ndarray]
+    """(n_queries,) values by metric, queries in order of first appearance."""
+    qids: np.ndarray
+    notes: tuple[str, ...] = ()
+    """What was decided by the data; printed below the figures."""
+
+    @property
+    def convention(self) -> str:
+        """Name of the convention; of several, with commas, if the metrics do not share one."""
+        return ", ".join(dict.fromkeys(m.convention for m in self.metrics.values()))
+
+    @cached_property
+    def mean(self) -> dict[str, float]:
+        """Mean over the queries that have a value; NaN if none has."""
+        return {name: _mean(values) for name, values in self.per_query.items()}
+
+    @cached_property
+    def left_out(self) -> dict[str, int]:
+        """How many queries have no value."""
+        return {name: int(np.isnan(values).sum()) for name, values in self.per_query.items()}
+
+    def interval(
+        self, name: str | Metric, level: float = 0.95, n_resamples: int = 10_000, random_state: Any = 0
+    ) -> tuple[float, float]:
+        """Bootstrap interval of the mean; see :func:`podium.metrics.significance.bootstrap_interval`."""
+        from podium.metrics.significance import bootstrap_interval
+
+        return bootstrap_interval(self.per_query[self._key(name)], level, n_resamples, random_state)
+
+    def compare(
+        self,
+        other: Evaluation,
+        metric: str | Metric,
+        test: str = "randomization",
+        n_resamples: int = 10_000,
+        random_state: Any = 0,
+    ) -> Difference:
+        """How this differs from another evaluation of the same queries, paired by query id.
+
+        ``test`` is ``"randomization"`` or ``"t"``; see :mod:`podium.metrics.significance`.
+        """
+        from podium.metrics.significance import bootstrap_interval, paired_t_test, randomization_test
+
+        choose("test", test, ("randomization", "t"))
+        mine, theirs = self._key(metric), other._key(metric)
+        if self.metrics[mine] != other.metrics[theirs]:
+            raise ValueError(f"{self.metrics[mine]} cannot be compared with {other.metrics[theirs]}")
+        a = self.per_query[mine]
+        b = other.per_query[theirs][_where(self.qids, other.qids)]
+        p_value = paired_t_test(a, b) if test == "t" else randomization_test(a, b, n_resamples, random_state)
+        return Difference(
+            self.metrics[mine],
+            _mean(a - b),
+            bootstrap_interval(a - b, 0.95, n_resamples, random_state),
+            p_value,
+            test,
+            int((~np.isnan(a - b)).sum()),
+        )
+
+    def table(self, level: float = 0.95) -> str:
+        """Means with their bootstrap intervals."""
+        intervals = {name: self.interval(name, level) for name in self.per_query}
+        shown = {name: f"[{low:.4f}, {high:.4f}]" for name, (low, high) in intervals.items()}
+        return self._render(f", mean and {100 * level:g} % bootstrap interval", shown)
+
+    def __str__(self) -> str:
+        return self._render("", {})
+
+    def _render(self, heading: str, more: dict[str, str]) -> str:
+        several = len({m.convention for m in self.metrics.values()}) > 1
+        labels = {name: str(m) if several else name for name, m in self.metrics.items()}
+        width = max(map(len, labels.values()), default=0)
+        noun = "convention" if not several else "conventions"
+        lines = [f"{self.convention} {noun}, {len(self.qids)} {'query' if len(self.qids) == 1 else 'queries'}{heading}"]
+        for name, value in self.mean.items():
+            out = self.left_out[name]
+            note = f"({out} without a value left out)" if out else ""
+            lines.append("  ".join(filter(None, (f"{labels[name]:{width}}", f"{value:.4f}", more.get(name), note))))
+        return "\n".join([*lines, *self.notes])
+
+    def _key(self, name: str | Metric) -> str:
+        """The name by which a metric was asked for, found also by another of its names."""
+        if name in self.metrics:
+            return str(name)
+        wanted = name if isinstance(name, Metric) else metric(name)
+        strict = names_its_convention(name)
+        for key, m in self.metrics.items():
+            if m == wanted or (not strict and m.name == wanted.name):
+                return key
+        raise KeyError(f"{name} was not computed; there are {', '.join(self.metrics)}")
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One evaluation minus another, on the same queries."""
+
+    metric: Metric
+    mean: float
+    interval: tuple[float, float]
+    """95 % bootstrap interval of the mean."""
+    p_value: float
+    test: str
+    n_queries: int
+    """Queries that have a value in both."""
+
+    def __str__(self) -> str:
+        low, high = self.interval
+        return (
+            f"{self.metric}: {self.mean:+.4f} [{low:+.4f}, {high:+.4f}], p = {self.p_value:.2g} "
+            f"({self.test} test, {self.n_queries} queries)"
+        )
+
+
+@dataclass(frozen=True)
+class _Lists:
+    """Labelled documents, grouped by query."""
+
+    labels: np.ndarray
+    offsets: np.ndarray
+    qids: np.ndarray
+    order: np.ndarray | None
+    """The caller's row of each document; None if these are the caller's rows."""
+    document_ids: np.ndarray | None = None
+
+    def group(self, values: np.ndarray) -> np.ndarray:
+        return values if self.order is None else values[self.order]
+
+    def name(self, q: int) -> str:
+        return f"query {self.qids[q : q + 1].tolist()[0]!r}"
+
+
+def _lists(labels: Any, qid: Any, sizes: Any) -> _Lists:
+    from podium.queries import Queries
+
+    if isinstance(labels, Queries):
+        if qid is not None or sizes is not None:
+            raise ValueError("queries know their documents already: give neither qid nor sizes with them")
+        return _Lists(labels.labels, labels.offsets, labels.qids, labels.order, labels.document_ids)
+    grades = _vector(labels, "labels")
+    n = len(grades)
+    if (qid is None) == (sizes is None):
+        raise ValueError(
+            "say which documents belong together: either qid (one query id per document) or sizes (documents per "
+            f"query; sizes=[{n}] if all of them answer one query)"
+        )
+    if qid is None:
+        offsets = offsets_from_sizes(sizes, n)
+        return _Lists(grades, offsets, np.arange(len(offsets) - 1), None)
+    grouping = group_by_query(qid, n)
+    grades = grades if grouping.order is None else grades[grouping.order]
+    return _Lists(grades, grouping.offsets, grouping.qids, grouping.order)
+
+
+def _ask(
+    metrics: str | Metric | Sequence[str | Metric],
+    convention: str | Convention,
+    no_relevant: NoRelevant | None,
+    max_grade: float | None,
+) -> dict[str, Metric]:
+    """The metrics by the names that results will have: those they were asked by."""
+    listed = [metrics] if isinstance(metrics, str | Metric) else list(metrics)
+    if not listed:
+        raise ValueError("name at least one metric")
+    parsed = [
+        (m, metric(m, None if names_its_convention(m) else convention, no_relevant=no_relevant, max_grade=max_grade))
+        for m in listed
+    ]
+    names = [m.name for _, m in parsed]
+    asked: dict[str, Metric] = {}
+    for given, m in parsed:
+        # Metric objects of one name under two conventions need both in their names.
+        key = given.strip() if isinstance(given, str) else m.name if names.count(m.name) == 1 else str(m)
+        asked[key] = m
+    return asked
+
+
+def _notes(asked: dict[str, Metric], grades: np.ndarray) -> tuple[str, ...]:
+    by_data = [
+        m for m in asked.values() if m.family == "err" and m.rules.max_grade is None and m.rules.stop == "graded"
+    ]
+    if not by_data:
+        return ()
+    return (
+        f"{by_data[0].name} takes {grades.max(initial=0):g}, the highest grade in these data, as the highest there is",
+    )
+
+
+def _mean(values: np.ndarray) -> float:
+    present = values[~np.isnan(values)]
+    # One after the other, as the LETOR tool adds: then all 15 digits it prints agree.
+    return float(np.cumsum(present)[-1] / len(present)) if len(present) else float("nan")
+
+
+def _where(qids: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """Where each of ``qids`` is among ``others``, which must be the same ids in any order."""
+    if len(qids) == len(others) and (qids == others).all():
+        return np.arange(len(qids))
+    position = {qid: i for i, qid in enumerate(others.tolist())}
+    missing = [qid for qid in qids.tolist() if qid not in position]
+    if missing or len(qids) != len(others):
+        example = f", for instance {missing[0]!r}" if missing else ""
+        raise ValueError(f"the two evaluations are not of the same queries{example}")
+    return np.array([position[qid] for qid in qids.tolist()])
+
+
+def _vector(values: Any, name: str) -> np.ndarray:
+    array = np.asarray(values)
+    if array.ndim == 2 and array.shape[1] == 1:  # as neural networks return scores
+        array = array[:, 0]
+    if array.ndim != 1:
+        raise ValueError(f"{name} must be one number per document; got shape {array.shape}")
+    if array.dtype.kind not in "fiub":
+        try:
+            array = array.astype(np.float64)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{name} must be numbers: {error}") from None
+    return array

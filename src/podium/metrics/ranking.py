@@ -1,0 +1,122 @@
+"""One query's documents in rank order, best score first.
+
+``rank`` writes the grades by rank, and NaN (which compares false with everything, and so is worth nothing and not
+relevant) at ranks where no document was retrieved. Under the ``average`` rule for ties, ``tie_end[r]`` is the rank
+after the last of the documents tied with the one at rank ``r``; within a group of ties the grades stand in row order.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from podium.solvers.sorting import descending
+
+DEEP = 64
+"""Deepest cutoff for which the best scores are first found by insertion."""
+
+
+@njit(error_model="numpy")
+def score_at(scores: np.ndarray, depth: int, best: np.ndarray) -> float:
+    """The ``depth``-th highest score; ``best`` is work space of that length."""
+    for i in range(depth):
+        best[i] = -np.inf
+    last = depth - 1
+    for i in range(len(scores)):
+        score = scores[i]
+        if score > best[last]:
+            place = last
+            while place > 0 and best[place - 1] < score:
+                best[place] = best[place - 1]
+                place -= 1
+            best[place] = score
+    return best[last]  # type: ignore[no-any-return]
+
+
+@njit(error_model="numpy")
+def compress(
+    labels: np.ndarray,
+    scores: np.ndarray,
+    keys: np.ndarray,
+    lowest: float,
+    few_labels: np.ndarray,
+    few_scores: np.ndarray,
+    few_keys: np.ndarray,
+) -> int:
+    """Copy the retrieved documents with a score of ``lowest`` or more; returns how many."""
+    n = 0
+    for i in range(len(scores)):
+        if scores[i] >= lowest and scores[i] > -np.inf:
+            few_labels[n] = labels[i]
+            few_scores[n] = scores[i]
+            if len(keys) > 0:
+                few_keys[n] = keys[i]
+            n += 1
+    return n
+
+
+@njit(error_model="numpy")
+def rank(
+    labels: np.ndarray,
+    scores: np.ndarray,
+    keys: np.ndarray,
+    average: bool,
+    order: np.ndarray,
+    ranked: np.ndarray,
+    tie_end: np.ndarray,
+) -> bool:
+    """Write grades, and with ``average`` the ends of groups of ties, by rank; returns whether there are such groups.
+
+    Ties are broken by ``keys``, ascending, if there are any, then by row. ``order`` is work space.
+    """
+    n = len(scores)
+    descending(scores, order)
+    grouped = False
+    if average or len(keys) > 0:
+        start = 0
+        while start < n:
+            end = start + 1
+            while end < n and scores[order[end]] == scores[order[start]]:
+                end += 1
+            if end > start + 1 and len(keys) > 0:
+                _sort_by_key(keys, order[start:end])
+            if end > start + 1 and average:
+                if not grouped:
+                    for r in range(len(tie_end)):
+                        tie_end[r] = r + 1
+                    grouped = True
+                for r in range(start, end):
+                    tie_end[r] = end
+            start = end
+    for r in range(n):
+        ranked[r] = labels[order[r]]
+    for r in range(n, len(ranked)):
+        ranked[r] = np.nan
+    return grouped
+
+
+@njit(error_model="numpy")
+def _sort_by_key(keys: np.ndarray, rows: np.ndarray) -> None:
+    n = len(rows)
+    given = np.empty(n, np.int64)
+    flipped = np.empty(n)
+    for i in range(n):
+        given[i] = rows[i]
+        flipped[i] = -keys[rows[i]]
+    order = np.empty(n, np.int64)
+    descending(flipped, order)
+    for i in range(n):
+        rows[i] = given[order[i]]
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def tied_documents(first: int, stop: int, scores: np.ndarray, offsets: np.ndarray, tied: np.ndarray) -> None:
+    """Mark documents of queries ``first:stop`` whose score another document of their query has too."""
+    for q in range(first, stop):
+        s = scores[offsets[q] : offsets[q + 1]]
+        order = np.empty(len(s), np.int64)
+        descending(s, order)
+        for i in range(1, len(s)):
+            if s[order[i]] == s[order[i - 1]]:
+                tied[offsets[q] + order[i]] = True
+                tied[offsets[q] + order[i - 1]] = True

@@ -1,0 +1,128 @@
+"""From what users hand to an estimator to queries, with errors that say what to do."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from podium.queries import Queries
+
+NO_QID = (
+    "qid is missing: a ranker learns from lists, and needs to know which rows belong together. "
+    "Give qid= (one query id per row); if all rows are one list, qid=np.zeros(len(X))"
+)
+
+
+def as_queries(X: Any, y: Any = None, qid: Any = None, *, labelled: bool) -> Queries:
+    """The queries given as ``Queries``, or as features, labels and query ids in any row order."""
+    if isinstance(X, Queries):
+        if y is not None or qid is not None:
+            raise ValueError("Queries bring their own labels and query ids: leave out y and qid")
+        if labelled:
+            _ = X.labels  # raises, saying so, if there are none
+        return X
+    if labelled and y is None:
+        raise ValueError("this needs labels: it requires y to be passed, but the target y is None")
+    if qid is None:
+        raise ValueError(NO_QID)
+    return Queries(as_features(X), y if labelled else None, qid=qid)
+
+
+def as_rows_in_order(X: Any) -> Queries:
+    """Rows in the caller's order, for scorers that look at one document at a time."""
+    if isinstance(X, Queries):
+        return X
+    X = as_features(X)
+    return Queries(X, sizes=[np.shape(X)[0]])
+
+
+def as_features(X: Any) -> Any:
+    """What scikit-learn's estimators refuse is refused here in the same words."""
+    if hasattr(X, "shape") and hasattr(X, "dtype"):
+        array = X
+    elif hasattr(X, "shape"):  # a frame
+        return X
+    else:
+        array = X = np.asarray(X)
+    if len(array.shape) == 1:
+        raise ValueError(
+            f"Expected 2D array, got 1D array of shape {array.shape} instead. Reshape your data: "
+            "array.reshape(-1, 1) for a single feature, array.reshape(1, -1) for a single document"
+        )
+    if array.dtype.kind == "c":
+        raise ValueError("Complex data not supported")
+    if array.shape[1] == 0:
+        raise ValueError(f"0 feature(s) (shape={array.shape}) while a minimum of 1 is required.")
+    return X
+
+
+def check_features(queries: Queries, n_features: int, names: Any, *, given: Any, estimator: str) -> None:
+    """Raise unless these queries have the features the ranker was fitted on, in the same order."""
+    found, known = queries.feature_names, None if names is None else tuple(names)
+    if found is not None and known is not None and found != known:
+        raise ValueError(_names_differ(found, known))
+    if queries.n_features != n_features:
+        raise ValueError(
+            f"X has {queries.n_features} features, but {estimator} is expecting {n_features} features as input"
+        )
+    if isinstance(given, Queries) or (found is None) == (known is None):
+        return
+    if known is None:
+        warnings.warn(f"X has feature names, but {estimator} was fitted without feature names", stacklevel=3)
+    else:
+        warnings.warn(
+            f"X does not have valid feature names, but {estimator} was fitted with feature names", stacklevel=3
+        )
+
+
+def _names_differ(found: tuple[str, ...], known: tuple[str, ...]) -> str:
+    message = "The feature names should match those that were passed during fit.\n"
+    unseen, missing = sorted(set(found) - set(known)), sorted(set(known) - set(found))
+    for title, names in (
+        ("Feature names unseen at fit time", unseen),
+        ("Feature names seen at fit time, yet now missing", missing),
+    ):
+        if names:
+            shown = "".join(f"- {name}\n" for name in names[:5])
+            message += f"{title}:\n{shown}" + ("- ...\n" if len(names) > 5 else "")
+    if not unseen and not missing:
+        message += "Feature names must be in the same order as they were in fit.\n"
+    return message
+
+
+def query_weights(sample_weight: Any, queries: Queries) -> np.ndarray | None:
+    """One weight per query, from one per query or one per document (then equal within each query)."""
+    if sample_weight is None:
+        return None
+    weights = np.asarray(sample_weight, dtype=np.float64)
+    if weights.shape == (len(queries),):
+        return weights
+    if weights.shape != (queries.n_documents,):
+        raise ValueError(
+            f"sample_weight must have one entry for each of the {len(queries)} queries (in order of first appearance) "
+            f"or of the {queries.n_documents} documents; got shape {weights.shape}"
+        )
+    weights = queries.group(weights)
+    per_query = np.zeros(len(queries))
+    filled = queries.sizes > 0
+    per_query[filled] = weights[queries.offsets[:-1][filled]]
+    differs = np.flatnonzero(weights != np.repeat(per_query, queries.sizes))
+    if len(differs):
+        q = int(queries.query_of_document[differs[0]])
+        raise ValueError(
+            f"query {queries.qids[q]!r} has documents with different weights; a list is weighted as a whole: "
+            "give one weight per query"
+        )
+    return per_query
+
+
+def as_generator(random_state: Any) -> np.random.Generator:
+    """A random generator from None, an integer, or either kind of NumPy generator."""
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(random_state.randint(2**31 - 1))
+    try:
+        return np.random.default_rng(random_state)
+    except (TypeError, ValueError):
+        raise ValueError(f"random_state must be None, an integer or a generator; got {random_state!r}") from None

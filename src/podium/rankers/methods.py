@@ -1,0 +1,109 @@
+"""The methods by name, each with the small grid of settings that a comparison searches on validation queries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from podium.rankers.base import BaseRanker
+from podium.rankers.floors import BestFeature, RandomRanker
+from podium.rankers.lambdarank import LambdaRank
+from podium.rankers.listwise import PMOP, ListMLE, ListNet
+from podium.rankers.pairwise import RankNet, RankRegress, RankSVM
+from podium.rankers.pointwise import Regression
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """A method as a comparison knows it."""
+
+    name: str
+    build: Callable[..., BaseRanker]
+    """An unfitted ranker from parameters by name, ``random_state`` among them."""
+    summary: str
+    reference: str
+    family: str
+    """``listwise``, ``pairwise``, ``pointwise`` or ``floor``."""
+    grid: dict[str, list[Any]] = field(default_factory=dict)
+    """Values to try for each parameter, all combinations."""
+    stochastic: bool = False
+    """Does the result depend on the order in which queries are seen?"""
+
+
+def _best_feature(metric: Any = "ndcg@10", random_state: Any = None) -> BestFeature:
+    return BestFeature(metric)
+
+
+METHODS: Mapping[str, Method] = {
+    method.name: method
+    for method in (
+        Method(
+            "listnet",
+            ListNet,
+            "cross entropy of who is first",
+            "Cao et al., ICML 2007",
+            "listwise",
+            {"l2": [1e-4, 1e-3, 1e-2, 1e-1]},
+        ),
+        Method(
+            "listmle",
+            ListMLE,
+            "Plackett-Luce likelihood of the order",
+            "Xia et al., ICML 2008",
+            "listwise",
+            {"l2": [1e-2, 1e-1, 1.0, 10.0]},
+        ),
+        Method(
+            "pmop",
+            PMOP,
+            "likelihood of the ordered partition, ties and all",
+            "Truyen et al., SDM 2011",
+            "listwise",
+            {"l2": [1e-2, 1e-1, 1.0, 10.0]},
+        ),
+        Method(
+            "ranknet",
+            RankNet,
+            "logistic loss on pairs",
+            "Burges et al., ICML 2005",
+            "pairwise",
+            {"l2": [1e-4, 1e-3, 1e-2, 1e-1]},
+        ),
+        Method(
+            "ranksvm",
+            RankSVM,
+            "squared hinge loss on pairs",
+            "Joachims, KDD 2002",
+            "pairwise",
+            {"l2": [1e-4, 1e-3, 1e-2, 1e-1]},
+        ),
+        Method(
+            "rankregress",
+            RankRegress,
+            "squared error on differences of pairs",
+            "baseline of Truyen et al., SDM 2011",
+            "pairwise",
+            {"l2": [1e-4, 1e-3, 1e-2, 1e-1]},
+        ),
+        Method(
+            "lambdarank",
+            LambdaRank,
+            "pairs weighted by what swapping them does to NDCG",
+            "Burges et al., NIPS 2006",
+            "listwise",
+            {"l2": [1e-4, 1e-2], "learning_rate": [0.01, 0.1]},
+            stochastic=True,
+        ),
+        Method(
+            "regression",
+            Regression,
+            "least squares on the grades",
+            "folklore",
+            "pointwise",
+            {"l2": [1e-4, 1e-3, 1e-2, 1e-1]},
+        ),
+        Method("best-feature", _best_feature, "the best single feature, up or down", "floor", "floor"),
+        Method("random", RandomRanker, "chance", "floor", "floor"),
+    )
+}

@@ -1,0 +1,83 @@
+"""Any loss on any scorer."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+from podium.losses.base import Loss
+from podium.rankers.base import BaseRanker
+from podium.scorers.base import Scorer
+from podium.scorers.linear import Linear
+from podium.training.base import Trainer
+
+
+class Ranker(BaseRanker):
+    """A loss, a scorer and a trainer as one scikit-learn estimator.
+
+    Parameters
+    ----------
+    loss : Loss
+        What is minimised, from :mod:`podium.losses`.
+    scorer : Scorer, optional
+        The function that is learned, from :mod:`podium.scorers`; :class:`podium.scorers.Linear` if not given.
+    trainer : Trainer, optional
+        From :mod:`podium.training`; if not given, the scorer's choice, or stochastic steps where the loss gives
+        directions that are not the gradient of its value.
+    normalize : {"standard", "minmax", "zscore", None}
+        ``"standard"``: mean 0 and deviation 1 over the training documents. ``"minmax"`` and ``"zscore"`` rescale within
+        each query; then ``predict`` needs ``qid``.
+    random_state : int, optional
+        The same number gives the same bits, whatever the number of threads.
+    verbose : int
+        1 prints a line for each iteration.
+
+    Examples
+    --------
+    >>> import podium
+    >>> queries = podium.make_queries(n_queries=50, n_documents=10, n_features=5)
+    >>> ranker = podium.Ranker(podium.losses.ListNetLoss()).fit(queries)
+    >>> ranker.convergence_.converged, ranker.score(queries) > 0.8
+    (True, True)
+    """
+
+    def __init__(
+        self,
+        loss: Loss,
+        scorer: Scorer | None = None,
+        trainer: Trainer | None = None,
+        normalize: str | None = "standard",
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.loss = loss
+        self.scorer = scorer
+        self.trainer = trainer
+        self.normalize = normalize
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _loss(self) -> Loss:
+        if not isinstance(self.loss, Loss):
+            raise ValueError(f"loss must be one of podium.losses, such as ListNetLoss(); got {self.loss!r}")
+        return self.loss
+
+    def _scorer(self) -> Scorer:
+        return Linear() if self.scorer is None else self.scorer
+
+    def _trainer(self) -> Trainer:
+        return trainer_for(self._loss(), self._scorer()) if self.trainer is None else self.trainer
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters by name; ``scorer__l2`` reaches into a part, and makes the default one if none was given."""
+        if self.scorer is None and "scorer" not in params and any(name.startswith("scorer__") for name in params):
+            self.scorer = self._scorer()
+        if self.trainer is None and "trainer" not in params and any(name.startswith("trainer__") for name in params):
+            self.trainer = self._trainer()
+        return super().set_params(**params)  # type: ignore[no-any-return]
+
+
+def trainer_for(loss: Loss, scorer: Scorer) -> Trainer:
+    """The trainer used when the user names none."""
+    from podium.training.stochastic import Stochastic
+
+    return scorer.default_trainer() if loss.has_gradient else Stochastic()

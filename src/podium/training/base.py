@@ -1,0 +1,119 @@
+"""The contract of a trainer: a problem in, a fitted model and the story of its training out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from podium.losses.base import BoundLoss, Loss
+from podium.parameters import Parameterized
+from podium.queries import Queries
+from podium.scorers.base import Model, Scorer, SmoothModel
+from podium.scorers.standardization import Standardization
+
+if TYPE_CHECKING:
+    from podium.metrics import Metric
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Where a training run is, as told to a callback after each iteration or epoch."""
+
+    iteration: int
+    loss: float
+    """The objective: mean loss over the training queries plus penalties."""
+    validation: float | None = None
+    """The metric on the validation queries, if there are any."""
+
+
+@dataclass(frozen=True, slots=True)
+class Validation:
+    """Queries kept aside, and the metric that judges a model on them (higher is better)."""
+
+    queries: Queries
+    metric: Metric
+
+    def judge(self, model: Model) -> float:
+        """Mean of the metric over the queries it is defined for."""
+        q = self.queries
+        values = self.metric.per_query(q.labels, model.scores(q), q.offsets, q.document_ids)
+        defined = values[~np.isnan(values)]
+        return float(defined.mean()) if len(defined) else 0.0
+
+
+@dataclass(frozen=True)
+class Problem:
+    """All that a trainer is given."""
+
+    loss: Loss
+    scorer: Scorer
+    queries: Queries
+    query_weight: np.ndarray | None = None
+    standardization: Standardization | None = None
+    """Only where the scorer folds it into its model."""
+    validation: Validation | None = None
+    rng: np.random.Generator = field(default_factory=np.random.default_rng)
+    callback: Callable[[Progress], Any] | None = None
+    """Told the progress; returning True stops the training."""
+    verbose: int = 0
+
+    def bind_loss(self) -> BoundLoss:
+        return self.loss.bind(self.queries.labels, self.queries.offsets, self.query_weight)
+
+    def start_model(self, rng: np.random.Generator) -> SmoothModel:
+        return self.scorer.start(
+            self.queries,
+            rng,
+            intercept=not self.loss.shift_invariant,
+            standardization=self.standardization,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Convergence:
+    """How a training run ended."""
+
+    converged: bool | None
+    """True: the optimum was reached, or the validation metric stopped improving. None: it was not tested."""
+    message: str
+    n_iter: int
+    n_evaluations: int = 0
+    """How often the loss of all training queries was computed, or the equivalent in epochs."""
+    losses: tuple[float, ...] = ()
+    """The objective after each iteration or epoch."""
+    validation: tuple[float, ...] = ()
+    """The validation metric after each iteration or epoch."""
+    metric: str | None = None
+    """Name and convention of that metric."""
+    best_iter: int | None = None
+    """The iteration (from 1) whose parameters were kept, where they were chosen on the validation queries."""
+    interrupted: bool = False
+    """Did the user stop it with Ctrl-C?"""
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain values that JSON can hold."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> Convergence:
+        plain: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in values.items()}
+        return cls(**plain)
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """What training gives."""
+
+    model: Model
+    loss_parameters: np.ndarray
+    convergence: Convergence
+
+
+class Trainer(Parameterized):
+    """Base of all trainers. A trainer holds settings, never data."""
+
+    def fit(self, problem: Problem) -> Fit:
+        raise NotImplementedError

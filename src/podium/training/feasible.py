@@ -1,0 +1,111 @@
+"""Stochastic gradient steps that never leave a feasible set: non-negative parameters inside an L1 ball."""
+
+from __future__ import annotations
+
+import math
+from typing import ClassVar
+
+import numpy as np
+
+from podium.parameters import choose, require_number
+from podium.training.objective import Objective
+from podium.training.stochastic import Epoch, Stochastic
+
+_HALVINGS = 40  # after these a step is too small to matter, and is left out
+
+
+class Feasible(Stochastic):
+    """Per-query gradient descent with all parameters ≥ 0 and their sum ≤ ``radius``: the trainer of StructRank's paper.
+
+    The parameters of the loss (w1, w2) are among them. They start uniform in [0, 1], as the scorer's do in the paper,
+    scaled down where the start lies outside the ball.
+
+    Parameters
+    ----------
+    radius : float, optional
+        Of the L1 ball; chosen on validation queries in the paper. None: only the signs are constrained.
+    epochs, learning_rate, decay, batch_size, patience, restarts
+        As in :class:`podium.training.Stochastic`; the rate falls by ``decay`` after each epoch.
+    keep : {"shrink", "project"}
+        What to do with a step that would leave the set: halve it until it does not (the paper's way; a step that
+        cannot stay inside at all is left out), or move to the nearest feasible point (Euclidean projection).
+    """
+
+    schedule: ClassVar[str] = "exponential"  # type: ignore[misc]
+    optimizer: ClassVar[str] = "sgd"  # type: ignore[misc]
+    momentum: ClassVar[float] = 0.0  # type: ignore[misc]
+
+    def __init__(
+        self,
+        radius: float | None = None,
+        epochs: int = 10,
+        learning_rate: float = 0.5,
+        decay: float = math.sqrt(0.5),
+        batch_size: int = 1,
+        patience: int | None = None,
+        restarts: int = 3,
+        keep: str = "shrink",
+    ) -> None:
+        self.radius = radius
+        self.epochs = epochs
+        self.learning_rate = learning_rate
+        self.decay = decay
+        self.batch_size = batch_size
+        self.patience = patience
+        self.restarts = restarts
+        self.keep = keep
+
+    def _check(self) -> None:
+        super()._check()
+        choose("keep", self.keep, ("shrink", "project"))
+        if self.radius is not None:
+            require_number("radius", self.radius, above=0)
+
+    def start(self, objective: Objective, rng: np.random.Generator) -> np.ndarray:
+        theta = objective.initial()
+        n_loss = objective.bound.loss.n_parameters
+        if n_loss:
+            theta[-n_loss:] = rng.uniform(0.0, 1.0, n_loss)
+        return project(theta, None) if self.radius is None else _scaled_into(project(theta, None), self.radius)
+
+    def epoch(self, objective: Objective, l1: np.ndarray) -> Epoch:
+        return _FeasibleEpoch(objective, self, l1)
+
+
+class _FeasibleEpoch(Epoch):
+    settings: Feasible
+
+    def step(self, theta: np.ndarray, gradient: np.ndarray, rate: float) -> None:
+        radius = self.settings.radius
+        if self.settings.keep == "project":
+            theta[:] = project(theta - rate * gradient, radius)
+            return
+        for _ in range(_HALVINGS):
+            moved = theta - rate * gradient
+            if moved.min() >= 0 and (radius is None or moved.sum() <= radius):
+                theta[:] = moved
+                return
+            rate *= 0.5
+
+
+def _scaled_into(theta: np.ndarray, radius: float) -> np.ndarray:
+    total = float(theta.sum())
+    # Strictly inside, so that rounding cannot make every later step look infeasible.
+    return theta if total < radius else theta * (radius / total * (1 - 1e-6))
+
+
+def project(theta: np.ndarray, radius: float | None) -> np.ndarray:
+    """The nearest point with all entries ≥ 0 and sum ≤ ``radius``.
+
+    Subtract the amount that makes the positive parts sum to the radius (Duchi et al., ICML 2008).
+
+    >>> project(np.array([3.0, 1.0, -1.0]), 2.0).tolist()
+    [2.0, 0.0, 0.0]
+    """
+    positive = np.maximum(theta, 0.0)
+    if radius is None or positive.sum() <= radius:
+        return positive
+    descending = np.sort(positive)[::-1]
+    excess = (np.cumsum(descending) - radius) / np.arange(1, len(theta) + 1)
+    last = np.flatnonzero(descending > excess)[-1]
+    return np.maximum(positive - excess[last], 0.0)

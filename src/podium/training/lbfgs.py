@@ -1,0 +1,166 @@
+"""Limited-memory BFGS over all training queries at once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from podium.parameters import choose, require_count, require_number
+from podium.training.base import Fit, Problem, Trainer
+from podium.training.monitor import Monitor, warn_not_converged
+from podium.training.objective import objective
+from podium.training.threads import enough_threads, quiet_blas
+
+
+class LBFGS(Trainer):
+    """SciPy's L-BFGS-B on the mean loss over queries; the trainer of choice for smooth losses and linear scorers.
+
+    Parameters
+    ----------
+    max_iter : int
+        Most iterations; reaching it gives a ConvergenceWarning.
+    tolerance : float
+        Stop when an iteration improves the objective by less than this, relative to its size.
+    gradient_tolerance : float
+        Stop when no component of the (projected) gradient exceeds this.
+    memory : int
+        Past steps remembered.
+    select : {"last", "best"}
+        With validation queries: keep the last iterate (the optimum) or the one with the best validation metric.
+    patience : int, optional
+        With validation queries: stop after this many iterations without a better validation metric.
+
+    An L1 penalty is solved exactly: each penalised weight is split into its positive and negative part, both bounded by
+    zero, so weights that vanish are exact zeros.
+    """
+
+    def __init__(
+        self,
+        max_iter: int = 1000,
+        tolerance: float = 1e-8,
+        gradient_tolerance: float = 1e-6,
+        memory: int = 10,
+        select: str = "last",
+        patience: int | None = None,
+    ) -> None:
+        self.max_iter = max_iter
+        self.tolerance = tolerance
+        self.gradient_tolerance = gradient_tolerance
+        self.memory = memory
+        self.select = select
+        self.patience = patience
+
+    def fit(self, problem: Problem) -> Fit:
+        self._check()
+        from scipy.optimize import minimize
+
+        model = problem.start_model(problem.rng)
+        bound = problem.bind_loss()
+        bound.start_epoch(0)
+        function = objective(model, bound, problem.queries)
+        split = _Split(model.l1(), len(model.theta) + bound.loss.n_parameters)
+        monitor = Monitor(problem, model, patience=self.patience)
+        start = function.initial()
+        best = self.select == "best"
+
+        def value_and_gradient(u: np.ndarray) -> tuple[float, np.ndarray]:
+            value, gradient = function(split.join(u))
+            return split.penalized(u, value, gradient)
+
+        def after_iteration(intermediate_result: Any) -> None:  # SciPy looks for this parameter name
+            if monitor.update(split.join(intermediate_result.x), float(intermediate_result.fun)):
+                raise StopIteration
+
+        with quiet_blas(), enough_threads(problem.queries, problem.loss):
+            try:
+                result = minimize(
+                    value_and_gradient,
+                    split.separate(start),
+                    method="L-BFGS-B",
+                    jac=True,
+                    bounds=split.bounds(),
+                    callback=after_iteration,
+                    options={
+                        "maxiter": self.max_iter,
+                        "maxfun": 20 * self.max_iter,
+                        "maxcor": self.memory,
+                        "ftol": self.tolerance,
+                        "gtol": self.gradient_tolerance,
+                    },
+                )
+                message, status, interrupted = str(result.message), int(result.status), False
+                end = split.join(result.x)
+            except KeyboardInterrupt:
+                message, status, interrupted = "interrupted; the parameters reached so far are kept", 2, True
+                end = start if monitor.last is None else monitor.last
+        monitor.last = end
+        converged: bool | None = status == 0
+        if status == 2 and not interrupted and _at_rounding(monitor.losses):
+            message, converged = "the objective can be improved no further within rounding", True
+        if monitor.reason is not None:
+            message, converged = monitor.reason, monitor.out_of_patience or None
+        if converged is False:
+            warn_not_converged(f"L-BFGS did not converge in {len(monitor.losses)} iterations: {message}")
+        return monitor.fit(
+            monitor.convergence(
+                converged, message, n_evaluations=function.n_evaluations, best=best, interrupted=interrupted
+            ),
+            best=best,
+        )
+
+    def _check(self) -> None:
+        require_count("max_iter", self.max_iter)
+        require_number("tolerance", self.tolerance, at_least=0)
+        require_number("gradient_tolerance", self.gradient_tolerance, at_least=0)
+        require_count("memory", self.memory)
+        choose("select", self.select, ("last", "best"))
+        if self.patience is not None:
+            require_count("patience", self.patience)
+
+
+def _at_rounding(losses: list[float]) -> bool:
+    """Whether the last iteration gained so little that a line search can fail for rounding alone."""
+    return len(losses) > 1 and losses[-2] - losses[-1] <= 1e-10 * max(1.0, abs(losses[-1]))
+
+
+class _Split:
+    """Weights under an L1 penalty as differences of two non-negative variables; the others as they are.
+
+    The variables are ``u = (theta with its negative parts cut off, negative parts of the penalised weights)``.
+    """
+
+    def __init__(self, l1: np.ndarray | None, n: int) -> None:
+        strength = np.zeros(n)
+        if l1 is not None:
+            strength[: len(l1)] = l1
+        self.n = n
+        self.penalised = np.flatnonzero(strength)
+        self.strength = strength[self.penalised]
+
+    def bounds(self) -> Any:
+        if not len(self.penalised):
+            return None
+        from scipy.optimize import Bounds
+
+        low = np.full(self.n + len(self.penalised), -np.inf)
+        low[self.penalised] = 0.0
+        low[self.n :] = 0.0
+        return Bounds(low, np.inf)
+
+    def separate(self, theta: np.ndarray) -> np.ndarray:
+        u = np.concatenate((theta, np.maximum(-theta[self.penalised], 0.0)))
+        u[self.penalised] = np.maximum(theta[self.penalised], 0.0)
+        return u
+
+    def join(self, u: np.ndarray) -> np.ndarray:
+        theta = u[: self.n].copy()
+        theta[self.penalised] -= u[self.n :]
+        return theta
+
+    def penalized(self, u: np.ndarray, value: float, gradient: np.ndarray) -> tuple[float, np.ndarray]:
+        """The objective and its gradient in ``u``, the L1 penalty included: it is linear there."""
+        both = np.concatenate((gradient, -gradient[self.penalised]))
+        both[self.penalised] += self.strength
+        both[self.n :] += self.strength
+        return value + float(self.strength @ (u[self.penalised] + u[self.n :])), both

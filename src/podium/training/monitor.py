@@ -1,0 +1,98 @@
+"""Follows a training run: its curve, its best parameters, when to stop, and what to tell the user."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+
+import numpy as np
+
+from podium.scorers.base import SmoothModel
+from podium.training.base import Convergence, Fit, Problem, Progress
+
+
+class Monitor:
+    """Keeps the last and the best parameters of one run.
+
+    ``theta`` here is the model's parameters followed by the loss's own. The best are those with the highest validation
+    metric; the earliest of equals. Without validation queries, the last are the best.
+    """
+
+    def __init__(self, problem: Problem, model: SmoothModel, *, patience: int | None = None) -> None:
+        self.problem = problem
+        self.model = model
+        self.patience = patience
+        self.losses: list[float] = []
+        self.validation: list[float] = []
+        self.last: np.ndarray | None = None
+        self.best: np.ndarray | None = None
+        self.best_iter: int | None = None
+        self.reason: str | None = None
+        """Why the run was stopped from here; None if it was not."""
+        self.out_of_patience = False
+
+    def update(self, theta: np.ndarray, loss: float) -> bool:
+        """Record the end of an iteration; True if the run should stop."""
+        self.losses.append(loss)
+        self.last = theta.copy()
+        judged = self._judge(theta)
+        progress = Progress(len(self.losses), loss, judged)
+        if self.problem.verbose > 0:
+            self._print(progress)
+        if self.problem.callback is not None and self.problem.callback(progress) is True:
+            self.reason = "stopped by the callback"
+        elif self.patience and self.best_iter and len(self.losses) - self.best_iter >= self.patience:
+            self.out_of_patience = True
+            self.reason = f"no better {self._metric()} on the validation queries for {self.patience} iterations"
+        return self.reason is not None
+
+    def chosen(self, *, best: bool) -> np.ndarray:
+        """The parameters to keep."""
+        theta = self.best if best and self.best is not None else self.last
+        if theta is None:
+            raise RuntimeError("training ended before its first iteration")
+        return theta
+
+    def fit(self, convergence: Convergence, *, best: bool) -> Fit:
+        """The result of the run, with the curves filled in."""
+        theta = self.chosen(best=best)
+        n = len(self.model.theta)
+        return Fit(self.model.at(theta[:n].copy()), theta[n:].copy(), convergence)
+
+    def convergence(
+        self, converged: bool | None, message: str, *, n_evaluations: int, best: bool, interrupted: bool = False
+    ) -> Convergence:
+        return Convergence(
+            converged=converged,
+            message=message,
+            n_iter=len(self.losses),
+            n_evaluations=n_evaluations,
+            losses=tuple(self.losses),
+            validation=tuple(self.validation),
+            metric=self._metric() if self.problem.validation else None,
+            best_iter=self.best_iter if best else None,
+            interrupted=interrupted,
+        )
+
+    def _judge(self, theta: np.ndarray) -> float | None:
+        if self.problem.validation is None:
+            return None
+        judged = self.problem.validation.judge(self.model.at(theta[: len(self.model.theta)]))
+        if self.best_iter is None or judged > self.validation[self.best_iter - 1]:
+            self.best, self.best_iter = self.last, len(self.losses)
+        self.validation.append(judged)
+        return judged
+
+    def _metric(self) -> str:
+        return str(self.problem.validation.metric) if self.problem.validation else ""
+
+    def _print(self, progress: Progress) -> None:
+        judged = "" if progress.validation is None else f"   {self._metric()} {progress.validation:.4f}"
+        print(f"[podium] iteration {progress.iteration:4d}   loss {progress.loss:.6g}{judged}", file=sys.stderr)
+
+
+def warn_not_converged(message: str) -> None:
+    """A warning of scikit-learn's class, which users of its estimators know how to filter."""
+    from sklearn.exceptions import ConvergenceWarning
+
+    warnings.warn(message, ConvergenceWarning, stacklevel=2)

@@ -1,0 +1,47 @@
+"""One step of a first-order optimiser, shared by compiled and Python loops."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+OPTIMIZERS = ("sgd", "momentum", "adam")
+SGD, MOMENTUM, ADAM = range(3)
+_SECOND_MOMENT_DECAY = 0.999
+_ADAM_EPSILON = 1e-8
+
+
+@njit(cache=True, error_model="numpy")
+def take_step(
+    theta: np.ndarray,
+    gradient: np.ndarray,
+    moments: np.ndarray,
+    step: int,
+    kind: int,
+    rate: float,
+    momentum: float,
+    l1: np.ndarray,
+) -> None:
+    """Move ``theta`` in place. ``moments`` (2, p) is the optimiser's memory; ``step`` counts from 1.
+
+    After a plain or momentum step, weights under an L1 penalty are shrunk towards zero by ``rate * l1`` (a proximal
+    step), which sets small ones to exactly zero.
+    """
+    first, second = moments[0], moments[1]
+    if kind == ADAM:
+        unbias_first = 1.0 - momentum**step
+        unbias_second = 1.0 - _SECOND_MOMENT_DECAY**step
+        for j in range(len(theta)):
+            first[j] = momentum * first[j] + (1.0 - momentum) * gradient[j]
+            second[j] = _SECOND_MOMENT_DECAY * second[j] + (1.0 - _SECOND_MOMENT_DECAY) * gradient[j] ** 2
+            scale = np.sqrt(second[j] / unbias_second) + _ADAM_EPSILON
+            theta[j] -= rate * (first[j] / unbias_first) / scale
+        return
+    for j in range(len(theta)):
+        direction = gradient[j]
+        if kind == MOMENTUM:
+            first[j] = momentum * first[j] + direction
+            direction = first[j]
+        moved = theta[j] - rate * direction
+        shrink = rate * l1[j]
+        theta[j] = np.sign(moved) * max(abs(moved) - shrink, 0.0) if shrink > 0.0 else moved

@@ -1,0 +1,242 @@
+"""Stochastic gradient steps over queries, with early stopping and restarts."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from podium.parameters import choose, require_count, require_number
+from podium.scorers.linear import LinearModel
+from podium.scorers.rows import as_rows
+from podium.training.base import Convergence, Fit, Problem, Trainer
+from podium.training.linear_epoch import linear_epoch
+from podium.training.monitor import Monitor, warn_not_converged
+from podium.training.objective import Objective, objective
+from podium.training.steps import OPTIMIZERS, take_step
+from podium.training.threads import enough_threads, quiet_blas
+
+SCHEDULES = ("constant", "sqrt", "exponential")
+
+
+class Stochastic(Trainer):
+    """Gradient steps on a few queries at a time.
+
+    Parameters
+    ----------
+    epochs : int
+        Most passes over the training queries.
+    batch_size : int
+        Queries per step.
+    learning_rate : float
+    schedule : {"constant", "sqrt", "exponential"}
+        The rate in epoch k = 0, 1, …: as given, divided by √(k + 1), or multiplied by ``decay`` to the power k.
+    decay : float
+        For the exponential schedule.
+    optimizer : {"adam", "sgd", "momentum"}
+    momentum : float
+        Share of the past direction kept by ``"momentum"`` and ``"adam"``.
+    patience : int, optional
+        With validation queries: stop after this many epochs without a better validation metric. None: run all epochs.
+    restarts : int
+        Independent runs, with other random starts and orders; the one with the best validation metric is kept, or the
+        one with the lowest training objective where there are no validation queries.
+
+    With validation queries, the parameters of the best epoch are kept, otherwise those of the last. Ctrl-C ends the
+    training and keeps what it would have kept had this been the last epoch. An L1 penalty needs ``"sgd"`` or
+    ``"momentum"``.
+    """
+
+    def __init__(
+        self,
+        epochs: int = 100,
+        batch_size: int = 1,
+        learning_rate: float = 0.01,
+        schedule: str = "sqrt",
+        decay: float = math.sqrt(0.5),
+        optimizer: str = "adam",
+        momentum: float = 0.9,
+        patience: int | None = 10,
+        restarts: int = 1,
+    ) -> None:
+        self.epochs = epochs
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.schedule = schedule
+        self.decay = decay
+        self.optimizer = optimizer
+        self.momentum = momentum
+        self.patience = patience
+        self.restarts = restarts
+
+    def rate(self, epoch: int) -> float:
+        """The learning rate of an epoch, counted from 0."""
+        if self.schedule == "sqrt":
+            return self.learning_rate / math.sqrt(epoch + 1)
+        if self.schedule == "exponential":
+            return self.learning_rate * float(self.decay**epoch)
+        return self.learning_rate
+
+    def fit(self, problem: Problem) -> Fit:
+        self._check()
+        runs: list[_Run] = []
+        with quiet_blas(), enough_threads(problem.queries, problem.loss):
+            for rng in problem.rng.spawn(self.restarts):
+                run = _Run(self, problem, rng)
+                run.train()
+                runs.append(run)
+                if run.interrupted:
+                    break
+        usable = [run for run in runs if run.monitor.last is not None]
+        if not usable:
+            raise ValueError(f"{runs[0].message}; lower learning_rate (now {self.learning_rate:g})")
+        best = usable[0] if len(usable) == 1 else max(usable, key=lambda run: run.merit())
+        if best.diverged or runs[-1].interrupted:
+            warn_not_converged(f"stochastic training: {runs[-1].message if runs[-1].interrupted else best.message}")
+        fit = best.monitor.fit(best.convergence(), best=True)
+        if len(runs) == 1:
+            return fit
+        story = replace(
+            fit.convergence,
+            message=f"run {runs.index(best) + 1} of {len(runs)} was best: {best.message}",
+            n_evaluations=sum(len(run.monitor.losses) for run in runs),
+            interrupted=runs[-1].interrupted,
+        )
+        return replace(fit, convergence=story)
+
+    def _check(self) -> None:
+        require_count("epochs", self.epochs)
+        require_count("batch_size", self.batch_size)
+        require_number("learning_rate", self.learning_rate, above=0)
+        choose("schedule", self.schedule, SCHEDULES)
+        require_number("decay", self.decay, above=0)
+        choose("optimizer", self.optimizer, OPTIMIZERS)
+        require_number("momentum", self.momentum, at_least=0)
+        if self.momentum >= 1:
+            raise ValueError(f"momentum must be below 1; got {self.momentum!r}")
+        if self.patience is not None:
+            require_count("patience", self.patience)
+        require_count("restarts", self.restarts)
+
+
+class _Run:
+    """One run from one start."""
+
+    def __init__(self, settings: Stochastic, problem: Problem, rng: np.random.Generator) -> None:
+        self.settings = settings
+        self.rng = rng
+        model = problem.start_model(rng)
+        self.bound = problem.bind_loss()
+        self.objective = objective(model, self.bound, problem.queries)
+        self.theta = self.objective.initial()
+        l1 = model.l1()
+        self.l1 = np.zeros_like(self.theta)
+        if l1 is not None:
+            if settings.optimizer == "adam":
+                raise ValueError('an L1 penalty needs the trainer LBFGS, or optimizer="sgd" or "momentum"')
+            self.l1[: len(l1)] = l1
+        self.monitor = Monitor(problem, model, patience=settings.patience)
+        self.epoch = (_LinearEpoch if isinstance(model, LinearModel) else _Epoch)(self.objective, settings, self.l1)
+        self.message = ""
+        self.interrupted = self.diverged = False
+
+    def train(self) -> None:
+        try:
+            for k in range(self.settings.epochs):
+                self.bound.start_epoch(k)
+                loss = self.epoch.run(self.theta, self.rng.permutation(self.bound.n_queries), self.settings.rate(k))
+                if not (math.isfinite(loss) and np.isfinite(self.theta).all()):
+                    self.diverged = True
+                    self.message = f"diverged in epoch {k + 1}"
+                    return
+                if self.monitor.update(self.theta, loss + self.penalty(self.theta)):
+                    self.message = str(self.monitor.reason)
+                    return
+            self.message = f"ran the {self.settings.epochs} epochs asked for"
+        except KeyboardInterrupt:
+            self.interrupted = True
+            self.message = f"interrupted after {len(self.monitor.losses)} epochs; the best parameters so far are kept"
+            if self.monitor.last is None:
+                self.monitor.last = self.objective.initial()
+
+    def penalty(self, theta: np.ndarray) -> float:
+        return self.objective.split(theta)[0].penalty()[0] + float(self.l1 @ np.abs(theta))
+
+    def merit(self) -> float:
+        """What decides between runs, higher is better."""
+        if self.monitor.best_iter is not None:
+            return self.monitor.validation[self.monitor.best_iter - 1]
+        theta = self.monitor.chosen(best=True)
+        return -(self.objective(theta)[0] + float(self.l1 @ np.abs(theta)))
+
+    def convergence(self) -> Convergence:
+        return self.monitor.convergence(
+            False if self.diverged or self.interrupted else self.monitor.out_of_patience or None,
+            self.message,
+            n_evaluations=len(self.monitor.losses),
+            best=True,
+            interrupted=self.interrupted,
+        )
+
+
+@dataclass
+class _Epoch:
+    """Steps of any smooth model; the optimiser's memory lives here."""
+
+    objective: Objective
+    settings: Stochastic
+    l1: np.ndarray
+
+    def __post_init__(self) -> None:
+        self.moments = np.zeros((2, len(self.l1)))
+        self.step = 0
+
+    def run(self, theta: np.ndarray, order: np.ndarray, rate: float) -> float:
+        """Move ``theta`` in place through one epoch; returns the mean loss met on the way, without penalties."""
+        total = 0.0
+        for first in range(0, len(order), self.settings.batch_size):
+            batch = order[first : first + self.settings.batch_size]
+            value, gradient = self.objective.on_batch(theta, batch)
+            if not math.isfinite(value):
+                return math.nan
+            total += value * len(batch) / len(order)
+            self.step += 1
+            kind = OPTIMIZERS.index(self.settings.optimizer)
+            take_step(theta, gradient, self.moments, self.step, kind, rate, self.settings.momentum, self.l1)
+        return total
+
+
+class _LinearEpoch(_Epoch):
+    """The same steps of a linear model, compiled together with the loss."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.scores = np.empty(self.objective.queries.n_documents)
+        self.d_scores = np.empty_like(self.scores)
+
+    def run(self, theta: np.ndarray, order: np.ndarray, rate: float) -> float:
+        model, bound = self.objective.model, self.objective.bound
+        assert isinstance(model, LinearModel)
+        total, self.step = linear_epoch(bound.kernel)(
+            as_rows(self.objective.queries.features),
+            bound.offsets,
+            bound.weights,
+            order,
+            self.settings.batch_size,
+            bound.prepared,
+            theta,
+            model.has_intercept,
+            model.mean,
+            model.inverse_scale,
+            model.l2_weights(),
+            self.l1,
+            self.moments,
+            self.step,
+            OPTIMIZERS.index(self.settings.optimizer),
+            rate,
+            self.settings.momentum,
+            self.scores,
+            self.d_scores,
+        )
+        return float(total)

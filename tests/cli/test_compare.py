@@ -1,0 +1,71 @@
+"""``podium compare`` and ``podium methods`` from the command line."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from podium.rankers.methods import METHODS
+from podium.rankers.pointwise import Regression
+
+
+@pytest.fixture
+def arguments(files, tmp_path):
+    return ["compare", files.paths["csv"], *files.columns, "--methods", "regression", "--folds", "3", "--jobs", "1"]
+
+
+def test_table_to_stdout_progress_to_stderr(podium_command, arguments, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = podium_command(*arguments, "--convention", "letor", "--metrics", "ndcg@3,map")
+    assert result.code == 0
+    assert result.out.startswith("data: 3 methods, 3 folds, convention letor")
+    assert {line.split()[0] for line in result.out.splitlines() if "±." in line} == {
+        *("regression", "best-feature", "random")
+    }
+    assert result.out.endswith("Report: podium-runs/data/report.html\n")
+    assert "[9/9]" in result.err
+    assert (tmp_path / "podium-runs" / "data" / "report.html").is_file()
+    again = podium_command(*arguments, "--convention", "letor", "--metrics", "ndcg@3,map")
+    assert again.out == result.out
+    assert "9 of 9 trials were finished by an earlier run" in again.err
+
+
+def test_json_and_quiet(podium_command, arguments, tmp_path):
+    result = podium_command(*arguments, "--out", tmp_path / "run", "--json", "--quiet", "--metrics", "map")
+    content = json.loads(result.out)
+    assert result.err == ""
+    assert content["configuration"]["convention"] == "standard"
+    assert {row["method"] for row in content["rows"]} == {"regression", "best-feature", "random"}
+    assert 0 < content["rows"][0]["metrics"]["map"]["mean"] <= 1
+
+
+def test_a_failing_method_is_exit_code_1(podium_command, arguments, tmp_path, monkeypatch):
+    def fit(*_, **__):
+        raise ValueError("singular")
+
+    monkeypatch.setattr(Regression, "fit", fit)
+    result = podium_command(*arguments, "--out", tmp_path / "run")
+    assert result.code == 1
+    assert "ValueError: singular" in result.out
+
+
+def test_interrupted(podium_command, arguments, tmp_path, monkeypatch):
+    def fit(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Regression, "fit", fit)
+    result = podium_command(*arguments, "--out", tmp_path / "run")
+    assert result.code == 130
+    assert result.err.splitlines()[-1].startswith("podium: interrupted; finished trials are kept in ")
+    assert result.out == ""
+
+
+def test_methods(podium_command):
+    result = podium_command("methods")
+    assert result.code == 0
+    names = [line.split()[0] for line in result.out.splitlines()[1:]]
+    assert names == list(METHODS)
+    listed = json.loads(podium_command("methods", "--json").out)
+    assert [method["name"] for method in listed] == names
+    assert listed[0]["grid"]

@@ -1,0 +1,217 @@
+"""From data to model to scores to figures, in every format, and what is said when something is wrong."""
+
+from __future__ import annotations
+
+import io
+import json
+
+import numpy as np
+import pytest
+
+import podium
+
+
+@pytest.fixture(scope="module")
+def model(files, tmp_path_factory):
+    from podium.cli.main import main
+
+    path = tmp_path_factory.mktemp("model") / "model.podium"
+    assert main(["train", files.paths["txt"], "--method", "listnet", "--set", "l2=0.01", "-o", str(path)]) == 0
+    return path
+
+
+@pytest.fixture(scope="module")
+def expected(files):
+    """What the Python interface gives."""
+    ranker = podium.ListNet(l2=0.01, random_state=0).fit(podium.read_letor(files.paths["txt"]))
+    return ranker.predict(podium.read_letor(files.paths["txt"]))
+
+
+def test_scores_are_those_of_the_python_interface(podium_command, files, model, expected):
+    result = podium_command("rank", model, files.paths["txt"])
+    assert result.code == 0
+    assert [float(line) for line in result.out.splitlines()] == expected.tolist()
+
+
+def test_scores_keep_the_order_of_the_rows(podium_command, files, model, expected, tmp_path):
+    lines = open(files.paths["txt"]).read().splitlines()  # noqa: PTH123, SIM115
+    order = np.random.default_rng(0).permutation(len(lines))  # queries torn apart
+    shuffled = tmp_path / "shuffled.txt"
+    shuffled.write_text("\n".join(lines[i] for i in order) + "\n")
+    result = podium_command("rank", model, shuffled, "-o", tmp_path / "scores.txt")
+    assert result.out == ""
+    assert np.loadtxt(tmp_path / "scores.txt").tolist() == expected[order].tolist()
+
+
+@pytest.mark.parametrize("kind", ["txt.gz", "csv", "parquet"])
+def test_formats_agree(podium_command, files, expected, tmp_path, kind):
+    columns = [] if kind == "txt.gz" else files.columns
+    out = tmp_path / "model.podium"
+    trained = podium_command("train", files.paths[kind], "--method", "listnet", "--set", "l2=0.01", "-o", out, *columns)
+    assert trained.code == 0, trained.err
+    columns = [] if kind == "txt.gz" else columns[:2]  # ranking needs no grades
+    ranked = podium_command("rank", out, files.paths[kind], *columns)
+    assert ranked.code == 0, ranked.err
+    # CSV and Parquet hold float32 features exactly; a column's type may still be float64
+    np.testing.assert_allclose([float(line) for line in ranked.out.splitlines()], expected, rtol=1e-5, atol=1e-6)
+
+
+def test_evaluate_prints_figures_with_their_convention(podium_command, files, model, expected, tmp_path):
+    scores = tmp_path / "scores.txt"
+    podium_command("rank", model, files.paths["txt"], "-o", scores)
+    result = podium_command("evaluate", files.paths["txt"], scores, "--convention", "letor", "--metrics", "ndcg@3,map")
+    figures = podium.evaluate(files.queries, expected, metrics=["ndcg@3", "map"], convention="letor").mean
+    assert result.code == 0
+    assert "letor" in result.out
+    for name, value in figures.items():
+        assert any(line.split()[:2] == [name, f"{value:.4f}"] for line in result.out.splitlines())
+
+
+def test_evaluate_as_json_and_per_query(podium_command, files, tmp_path, monkeypatch, expected):
+    monkeypatch.setattr("sys.stdin", io.StringIO("\n".join(map(repr, expected.tolist()))))
+    result = podium_command("evaluate", files.paths["txt"], "-", "--metrics", "map", "--json", "--per-query")
+    content = json.loads(result.out)
+    assert content["convention"] == "standard"
+    assert content["n_queries"] == len(content["qids"]) == len(content["per_query"]["map"]) == 24
+    assert content["mean"]["map"] == pytest.approx(np.mean(content["per_query"]["map"]))
+    low, high = content["interval"]["map"]
+    assert low < content["mean"]["map"] < high
+
+
+def test_per_query_table(podium_command, files, expected, tmp_path):
+    scores = tmp_path / "scores.txt"
+    scores.write_text("\n".join(map(repr, expected.tolist())))
+    result = podium_command("evaluate", files.paths["txt"], scores, "--metrics", "map", "--per-query")
+    lines = result.out.splitlines()
+    assert lines[0].split() == ["qid", "map"]
+    assert len(lines) >= 24 + 3
+
+
+def test_a_trec_run_and_its_evaluation(podium_command, files, model, expected, tmp_path):
+    run, qrels = tmp_path / "run.trec", tmp_path / "qrels.txt"
+    assert podium_command("rank", model, files.paths["txt"], "-o", run, "--tag", "mine").code == 0
+    first = run.read_text().splitlines()[0].split()
+    assert (first[1], first[3], first[5]) == ("Q0", "1", "mine")
+    queries = podium.read_letor(files.paths["txt"])
+    names = queries.document_ids if queries.document_ids is not None else np.arange(1, queries.n_documents + 1)
+    qids = queries.qids[queries.query_of_document]
+    rows = zip(qids, names, queries.labels.astype(int), strict=True)
+    qrels.write_text("".join(f"{qid} 0 {name} {grade}\n" for qid, name, grade in rows))
+    result = podium_command("evaluate", "--qrels", qrels, "--run", run, "--metrics", "ndcg@5", "--json")
+    content = json.loads(result.out)
+    assert content["convention"] == "trec"
+    figures = podium.evaluate(queries, expected, metrics=["ndcg@5"], convention="trec").mean
+    assert content["mean"]["ndcg@5"] == pytest.approx(figures["ndcg@5"])
+
+
+def test_queries_missing_from_a_run_are_told(podium_command, tmp_path):
+    (tmp_path / "qrels").write_text("1 0 a 1\n2 0 b 1\n")
+    (tmp_path / "run").write_text("1 Q0 a 1 0.5 t\n3 Q0 c 1 0.5 t\n")
+    arguments = ["evaluate", "--qrels", tmp_path / "qrels", "--run", tmp_path / "run", "--metrics", "map"]
+    result = podium_command(*arguments, "--json")
+    assert "1 queries of the run that have no judgements" in result.err
+    assert "1 judged queries are not in the run" in result.err
+    assert json.loads(result.out)["mean"]["map"] == 1.0
+    assert json.loads(podium_command(*arguments, "--complete", "--json").out)["mean"]["map"] == 0.5
+
+
+def test_train_reports_validation(podium_command, files, tmp_path):
+    out = tmp_path / "m.podium"
+    data = files.paths["txt"]
+    result = podium_command("train", data, "--method", "listnet", "--valid", data, "-o", out, "--convention", "letor")
+    assert "training: ndcg@10 (letor)" in result.out
+    assert "validation: ndcg@10 (letor)" in result.out
+    summary = json.loads(podium_command("train", data, "--method", "random", "-o", out, "--json").out)
+    assert summary["method"] == "random"
+    assert summary["convention"] == "standard"
+
+
+def test_normalising_within_queries_is_part_of_the_model(podium_command, files, tmp_path):
+    out = tmp_path / "m.podium"
+    podium_command("train", files.paths["txt"], "--method", "listnet", "--normalize", "minmax", "-o", out)
+    assert podium.load(out).normalize == "minmax"
+    ranked = podium_command("rank", out, files.paths["txt"])
+    assert len(ranked.out.splitlines()) == files.queries.n_documents
+
+
+def test_the_folder_of_one_fold(podium_command, files, tmp_path):
+    fold = tmp_path / "Fold1"
+    fold.mkdir()
+    for name in ("train.txt", "vali.txt", "test.txt"):
+        podium.write_letor(files.queries, fold / name)
+    result = podium_command("train", fold, "--method", "regression", "-o", tmp_path / "m.podium")
+    assert "validation:" in result.out
+    (tmp_path / "Fold2").mkdir()
+    for name in ("train.txt", "vali.txt", "test.txt"):
+        podium.write_letor(files.queries, tmp_path / "Fold2" / name)
+    result = podium_command("train", tmp_path, "--method", "regression", "-o", tmp_path / "m.podium")
+    assert result.code == 2
+    assert "several folds (Fold1, Fold2)" in result.err
+
+
+def test_validation_data_that_mention_fewer_features(podium_command, files, tmp_path):
+    narrow = tmp_path / "narrow.txt"
+    narrow.write_text("1 qid:1 1:0.5\n0 qid:1 2:0.1\n")
+    out = tmp_path / "m.podium"
+    result = podium_command("train", files.paths["txt"], "--valid", narrow, "--method", "listnet", "-o", out)
+    assert result.code == 0, result.err
+    assert len(podium_command("rank", out, narrow).out.splitlines()) == 2
+
+
+def test_an_interrupted_training_writes_nothing(podium_command, files, tmp_path, monkeypatch):
+    from podium.rankers.listwise import ListNet
+
+    def fit(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(ListNet, "fit", fit)
+    out = tmp_path / "m.podium"
+    out.write_text("the model of yesterday")
+    result = podium_command("train", files.paths["txt"], "--method", "listnet", "-o", out)
+    assert result.code == 130
+    assert result.err == "podium: interrupted\n"
+    assert out.read_text() == "the model of yesterday"
+    assert [path.name for path in tmp_path.iterdir()] == ["m.podium"]
+
+
+BAD_REQUESTS = {
+    "train no-such.txt --method pmop -o {out}": "no-such.txt: No such file",
+    "train {data} --method lisnet -o {out}": "Did you mean listnet",
+    "train {data} --method listnet --set l3=1 -o {out}": "listnet has no parameter 'l3'",
+    "train {data} --method listnet --set l2=-1 -o {out}": "l2",
+    "train {malformed} --method listnet -o {out}": "malformed.txt:2: ",
+    "train {data} --qid-column q --method listnet -o {out}": "LETOR format",
+    "train {csv} --method listnet -o {out}": "qid",
+    "train {data} --method listnet --metrics ngcd -o {out}": "no metric is called 'ngcd'",
+    "train {data} --method listnet --convention leter -o {out}": "no convention is called 'leter'",
+    "rank {data} {data}": "data.txt",
+    "rank no-such.podium {data}": "no-such.podium: No such file",
+    "evaluate {data} {short}": "has 1 scores, but",
+    "evaluate {data} {words}": "words.txt:3: 'hello' is not a score",
+    "evaluate": "either DATA and SCORES, or both --qrels and --run",
+    "evaluate --qrels {data}": "either DATA and SCORES",
+    "evaluate {data} {short} --qrels {data} --run {data}": "either DATA and SCORES",
+    "compare {empty}": "no folds in",
+    "compare {empty} --qid-column q": "naming columns is for CSV and Parquet",
+    "compare no-such-folder": "no-such-folder: No such file",
+}
+
+
+@pytest.mark.parametrize("request_", BAD_REQUESTS)
+def test_errors_are_messages(podium_command, files, tmp_path, monkeypatch, request_):
+    monkeypatch.chdir(tmp_path)
+    contents = {"malformed": "1 qid:1 1:0.5\n0 qid:1 1:x\n", "short": "1.0\n", "words": "1.0\n\nhello\n"}
+    for name, text in contents.items():
+        (tmp_path / f"{name}.txt").write_text(text)
+    (tmp_path / "empty").mkdir()
+    places = {name: tmp_path / f"{name}.txt" for name in contents}
+    places |= {"data": files.paths["txt"], "csv": files.paths["csv"], "empty": tmp_path / "empty", "out": "m.podium"}
+    argv = [word.format(**places) for word in request_.split()]
+    result = podium_command(*argv)
+    assert result.code == 2
+    assert result.out == ""
+    assert result.err.startswith("podium: error: ")
+    assert BAD_REQUESTS[request_] in result.err
+    assert "Traceback" not in result.err
+    assert not (tmp_path / "m.podium").exists()
+    assert "Traceback" in podium_command("--debug", *argv).err

@@ -1,0 +1,156 @@
+"""Reading tables, and telling formats apart."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from podium.data.tables import is_table, read_queries, read_table
+
+CSV = "qid,label,f1,f2,id\n1,2,0.5,1,a\n1,0,-3.25,,b\n2,1,0,7,c\n"
+
+
+@pytest.fixture
+def table(tmp_path: Path):
+    """A function that writes text to a file and returns its path."""
+
+    def write(text: str, name: str = "data.csv") -> Path:
+        path = tmp_path / name
+        path.write_bytes(gzip.compress(text.encode()) if name.lower().endswith(".gz") else text.encode())
+        return path
+
+    return write
+
+
+def check_simple(q) -> None:
+    assert q.features.dtype == np.float64
+    np.testing.assert_array_equal(q.features, [[0.5, 1], [-3.25, np.nan], [0, 7]])
+    assert q.labels.tolist() == [2, 0, 1]
+    assert (q.qids.tolist(), q.offsets.tolist()) == ([1, 2], [0, 2, 3])
+    assert q.document_ids.tolist() == ["a", "b", "c"]
+    assert q.feature_names == ("f1", "f2")
+
+
+@pytest.mark.parametrize("name", ["data.csv", "data.CSV.GZ", "data.csv.gz", "data"])
+@pytest.mark.parametrize("separator", [",", "\t", ";", "|"])
+@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
+def test_csv(table, name: str, separator: str, line_end: str) -> None:
+    path = table(CSV.replace(",", separator).replace("\n", line_end), name)
+    check_simple(read_table(path, document_id="id"))
+    check_simple(read_queries(path, document_id="id"))
+
+
+def test_byte_order_mark(table) -> None:
+    check_simple(read_table(table("\ufeff" + CSV), document_id="id"))
+
+
+def test_parquet(table, tmp_path: Path) -> None:
+    frame = pl.read_csv(table(CSV))
+    for name in ("data.parquet", "data"):
+        frame.write_parquet(tmp_path / name)
+        check_simple(read_table(tmp_path / name, document_id="id"))
+        check_simple(read_queries(str(tmp_path / name), document_id="id"))
+    frame.cast({"f1": pl.Float32, "f2": pl.Float32}).write_parquet(tmp_path / "narrow.parquet")
+    assert read_table(tmp_path / "narrow.parquet", document_id="id").features.dtype == np.float32
+
+
+def test_columns_by_name(table) -> None:
+    path = table("a,b,c,query,grade\n1,2,3,x,0\n4,5,6,x,1\n")
+    q = read_table(path, qid="query", label="grade")
+    assert q.features.tolist() == [[1, 2, 3], [4, 5, 6]]
+    q = read_table(path, qid="query", label="grade", features=["c", "a"])
+    assert q.features.tolist() == [[3, 1], [6, 4]]
+    assert q.feature_names == ("c", "a")
+    q = read_table(path, qid="query", label=None, features=["b"])
+    assert not q.has_labels
+
+
+def test_ids_keep_their_leading_zeros(table) -> None:
+    q = read_table(table("qid,label,f,id\n7,0,1,01\n007,1,2,1\n"), document_id="id")
+    assert q.qids.tolist() == ["7", "007"]
+    assert q.document_ids.tolist() == ["01", "1"]
+
+
+def test_numbers_that_appear_late_in_a_column(table) -> None:
+    """Types are found from whole columns: an integer column may turn out fractional in its last row."""
+    q = read_table(table("qid,label,f\n" + "1,0,3\n" * 2000 + "1,1,0.5\n"))
+    assert q.features[-1].tolist() == [0.5]
+
+
+def test_several_tables(table) -> None:
+    q = read_table(table("qid,label,f\n1,0,3\n", "a.csv"), table("label,f,qid\n1,2.5,x\n", "b.csv"))
+    assert q.qids.tolist() == ["1", "x"]
+    assert q.features.tolist() == [[3], [2.5]]
+    with pytest.raises(ValueError, match=r"c\.csv and .*a\.csv differ in their columns 'f', 'g'"):
+        read_table([table("qid,label,f\n1,0,3\n", "a.csv"), table("qid,label,g\n1,0,3\n", "c.csv")])
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "message"),
+    [
+        (CSV, {"label": "lable"}, r"no column 'lable'; the columns are 'qid', .* Did you mean 'label'\?"),
+        (CSV, {"qid": "query"}, "no column 'query'; the columns are 'qid', 'label'"),
+        (CSV, {"document_id": "doc"}, "no column 'doc'"),
+        (CSV, {"features": ["f1", "f3"]}, "no column 'f3'"),
+        (CSV, {}, r"column 'id', row 1 .*: 'a' is not a number .*name the feature columns with features="),
+        (
+            CSV.replace("-3.25", "abc"),
+            {"document_id": "id"},
+            r"column 'f1', row 2 \(without the header\): 'abc' is not a number \(1 such values in 3 rows\)",
+        ),
+        (CSV.replace("1,0,-", "1,x,-"), {"document_id": "id"}, "column 'label', row 2 .*: 'x' is not a number"),
+        (CSV.replace("1,0,", "1,,"), {"document_id": "id"}, "the label of row 1 is nan"),
+        (CSV.replace("1,0,", ",0,"), {"document_id": "id"}, "the query id of row 1 is missing"),
+        (CSV + "3,1,1,1,x,9,9\n", {"document_id": "id"}, None),
+        ("qid,label,f\n", {}, "no documents in"),
+        ("", {}, "the first line must name the columns"),
+        ("qid,label\n1,2\n", {}, "no column is left for features besides 'qid', 'label'"),
+    ],
+)
+def test_errors(table, text: str, options: dict, message: str | None) -> None:
+    with pytest.raises(ValueError, match=message or r"data\.csv:5: 7 fields, but the header has 5") as error:
+        read_table(table(text), **options)
+    assert "data.csv" in str(error.value)
+
+
+def test_broken_parquet(tmp_path: Path) -> None:
+    (tmp_path / "x.parquet").write_bytes(b"PAR1 and nothing else")
+    with pytest.raises(ValueError, match=r"x\.parquet: broken Parquet file"):
+        read_table(tmp_path / "x.parquet")
+    with pytest.raises(ValueError, match="no documents in no files"):
+        read_table()
+
+
+def test_dates_are_no_features(tmp_path: Path) -> None:
+    frame = pl.DataFrame({"qid": [1], "label": [1], "f": [0.5], "when": [None]}, schema_overrides={"when": pl.Date})
+    frame.write_parquet(tmp_path / "x.parquet")
+    with pytest.raises(ValueError, match="column 'when' holds Date, not numbers"):
+        read_table(tmp_path / "x.parquet")
+
+
+def test_formats_are_told_apart(table) -> None:
+    letor = table("\n# comment, with commas\n1 qid:1 1:0.5 # a,b\n", "data.txt")
+    assert not is_table(letor)
+    assert read_queries(letor).features.tolist() == [[0.5]]
+    assert read_queries([letor, str(letor)]).n_documents == 2
+    assert read_queries(letor, n_features=3).n_features == 3
+    assert not is_table(table("2 1:0.5\n", "rank.train.gz"))
+    assert is_table(table("qid,label,f\n1,1,1\n", "data.txt"))
+    assert is_table(table("whatever", "data.tsv"))
+    with pytest.raises(ValueError, match=r"data: unknown format; .* the first line is 'hello world'"):
+        is_table(table("hello world\n", "data"))
+    with pytest.raises(ValueError, match="some are tables and some LETOR files"):
+        read_queries(table("1 qid:1 1:1\n", "a.txt"), table("qid,label,f\n1,1,1\n", "b.csv"))
+    with pytest.raises(ValueError, match="no documents in"):
+        read_queries(table("", "empty"))
+    with pytest.raises(FileNotFoundError):
+        read_queries("does-not-exist.txt")
+
+
+def test_real_files(shared_data: Path) -> None:
+    assert read_queries(shared_data / "ohsumed" / "Fold1" / "testset.txt.gz").n_features == 25
+    assert len(read_queries(shared_data / "lightgbm-rank" / "rank.test.gz")) == 50

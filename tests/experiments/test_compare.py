@@ -1,0 +1,268 @@
+"""Whole comparisons on small data: figures, resuming, failures, independence of the number of processes."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import polars
+import pytest
+from sklearn.base import BaseEstimator
+
+import podium
+from podium.data.folds import find_folds
+from podium.experiments import compare as compare_function
+from podium.experiments import protocol
+from podium.experiments.sources import open_source
+
+METRICS = ["ndcg@1", "ndcg@5", "map"]
+
+
+class Listener:
+    """Keeps what a comparison tells."""
+
+    def __init__(self):
+        self.notes, self.trials, self.started = [], [], None
+
+    def note(self, text):
+        self.notes.append(text)
+
+    def start(self, total, done):
+        self.started = (total, done)
+
+    def finished(self, text):
+        self.trials.append(text)
+
+
+class Broken(BaseEstimator):
+    """Fails in fit until ``mend`` names a file that exists."""
+
+    def __init__(self, mend=""):
+        self.mend = mend
+
+    def fit(self, queries, eval_set=None, eval_metric=None):
+        if not Path(self.mend).is_file():
+            raise ValueError("this\nranker is broken")
+        return self
+
+    def predict(self, queries):
+        return np.zeros(queries.n_documents)
+
+
+def run(data, methods=("listnet",), **options):
+    return podium.compare(data, methods, **({"metrics": METRICS, "jobs": 1} | options))
+
+
+@pytest.fixture(scope="module")
+def finished(folder_of_folds, tmp_path_factory):
+    out = tmp_path_factory.mktemp("run")
+    return run(folder_of_folds, out=out, convention="letor"), out
+
+
+def test_all_that_is_promised_is_there(finished):
+    comparison, out = finished
+    assert {path.name for path in out.iterdir() if not path.name.startswith(".")} == {
+        *("run.json", "results.csv", "per_query.csv", "table.md", "report.html", "trials")
+    }
+    assert comparison.methods == ["listnet", "best-feature", "random"]  # the floor was not asked for
+    assert comparison.primary == "map"
+    assert comparison.folds == ["Fold1", "Fold2", "fold3"]
+    facts = json.loads((out / "run.json").read_text())
+    assert facts["status"] == "complete"
+    assert facts["configuration"]["convention"] == "letor"
+    assert facts["versions"]["numpy"] == np.__version__
+    frame = polars.read_csv(out / "per_query.csv")
+    assert frame.columns == ["method", "fold", "qid", *METRICS]
+    assert frame.height == 3 * 30
+
+
+def test_figures_are_those_of_the_protocol_done_by_hand(finished, folder_of_folds):
+    comparison, _ = finished
+    grid = podium.rankers.methods.METHODS["listnet"].grid["l2"]
+    measure = podium.metric("map", "letor")
+    means = []
+    for paths in find_folds(folder_of_folds):
+        fold = podium.data.folds.read_fold(paths)
+        models = [
+            podium.ListNet(l2=l2, normalize="minmax", random_state=0).fit(fold.train, eval_set=fold.validation)
+            for l2 in grid
+        ]
+        on_validation = [
+            podium.evaluate(fold.validation, m.predict(fold.validation), metrics=[measure]).mean["map"] for m in models
+        ]
+        best = int(np.argmax(on_validation))
+        record = next(r for r in comparison.records if r.method == "listnet" and r.fold == paths.name)
+        assert record.parameters == {"l2": grid[best]}
+        assert record.validation == pytest.approx(on_validation[best], abs=1e-12)
+        means.append(podium.evaluate(fold.test, models[best].predict(fold.test), metrics=[measure]).mean["map"])
+    row = next(row for row in comparison.rows if row.method == "listnet")
+    assert row.estimates["map"].mean == pytest.approx(np.mean(means), abs=1e-12)
+
+
+def test_a_finished_run_is_not_computed_again(finished, folder_of_folds, monkeypatch):
+    comparison, out = finished
+    monkeypatch.setattr(sys.modules[compare_function.__module__], "search", None)
+    listener = Listener()
+    again = run(folder_of_folds, out=out, convention="letor", progress=listener)
+    assert listener.trials == []
+    assert listener.notes == ["9 of 9 trials were finished by an earlier run and are kept"]
+    assert again.records == comparison.records
+
+
+def test_a_changed_configuration_is_a_new_run_and_says_so(finished, folder_of_folds, tmp_path):
+    _, out = finished
+    shutil.copytree(out, tmp_path / "copy")
+    listener = Listener()
+    run(folder_of_folds, out=tmp_path / "copy", convention="letor", random_state=1, progress=listener)
+    assert "new run: methods, seed changed since the last one" in listener.notes[0]
+    assert listener.started == (9, 0)
+
+
+def test_adding_a_method_computes_only_that(finished, folder_of_folds, tmp_path):
+    comparison, out = finished
+    shutil.copytree(out, tmp_path / "copy")
+    listener = Listener()
+    more = run(folder_of_folds, ["listnet", "ranknet"], out=tmp_path / "copy", convention="letor", progress=listener)
+    assert listener.started == (12, 9)
+    assert all("ranknet" in trial for trial in listener.trials)
+    assert more.values("listnet", "map").tolist() == comparison.values("listnet", "map").tolist()
+
+
+def test_test_labels_change_no_choice_and_no_score(folder_of_folds, tmp_path, monkeypatch):
+    other = tmp_path / "other"
+    shutil.copytree(folder_of_folds, other)
+    for paths in find_folds(other):
+        test = podium.read_letor(paths.test)
+        podium.write_letor(test.with_labels(2 - test.labels), paths.test)
+    seen = []
+
+    def spy(*arguments):
+        seen.append(protocol.search(*arguments))
+        return seen[-1]
+
+    monkeypatch.setattr(sys.modules[compare_function.__module__], "search", spy)
+    one, two = run(folder_of_folds), run(other)
+    first, second = seen[: len(seen) // 2], seen[len(seen) // 2 :]
+    for a, b in zip(first, second, strict=True):
+        assert a.parameters == b.parameters
+        assert a.validation == b.validation
+        assert a.test_scores.tolist() == b.test_scores.tolist()
+    assert one.values("listnet", "map").tolist() != two.values("listnet", "map").tolist()
+
+
+def test_processes_do_not_change_a_figure(folder_of_folds, finished):
+    comparison, _ = finished
+    parallel = run(folder_of_folds, convention="letor", jobs=2)
+    for one, other in zip(comparison.records, parallel.records, strict=True):
+        assert one.per_query == other.per_query
+        assert (one.parameters, one.validation, one.qids) == (other.parameters, other.validation, other.qids)
+
+
+def test_dealt_queries_are_tested_exactly_once(queries):
+    comparison = run(queries, folds=4)
+    frame = comparison.per_query.filter(method="listnet")
+    assert sorted(frame["qid"]) == sorted(str(qid) for qid in queries.qids)
+    assert not comparison.averages_folds
+    row = next(row for row in comparison.rows if row.method == "listnet")
+    assert row.estimates["map"].mean == pytest.approx(frame["map"].mean())
+
+
+def test_a_failing_method_fails_alone_and_is_tried_again(queries, tmp_path):
+    mend = tmp_path / "mended"
+    methods = {"mine": Broken(str(mend)), "listnet": None}
+    out = tmp_path / "run"
+    comparison = run(queries, methods, folds=3, out=out)
+    assert comparison.failed == ["mine"]
+    assert comparison.rows[-1].failures[0].error == "ValueError: this ranker is broken"
+    assert comparison.rows[0].estimates
+    assert "this ranker is broken" in (out / "report.html").read_text("utf-8")
+    assert "this ranker is broken" in (out / "table.md").read_text("utf-8")
+    mend.touch()
+    listener = Listener()
+    assert run(queries, methods, folds=3, out=out, progress=listener).failed == []
+    assert listener.started == (12, 9)
+
+
+def test_a_killed_run_goes_on_to_the_same_figures(tmp_path, queries):
+    data = tmp_path / "data.txt"
+    podium.write_letor(queries, data)
+    options = ["--methods", "listnet", "--metrics", ",".join(METRICS), "--folds", "6"]
+    command = [sys.executable, "-m", "podium.cli.main", "compare", str(data), *options]
+    out = tmp_path / "run"
+    environment = os.environ | {"NUMBA_NUM_THREADS": "1"}
+    process = subprocess.Popen([*command, "--jobs", "1", "--out", str(out)], stderr=subprocess.PIPE, env=environment)
+    deadline = time.monotonic() + 120
+    while len(list(out.glob("trials/*.json"))) < 2 and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.002)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    kept = {path: path.stat().st_mtime_ns for path in out.glob("trials/*.json")}
+    assert 2 <= len(kept) < 18
+    assert json.loads((out / "run.json").read_text())["status"] == "running"
+    listener = Listener()
+    resumed = run(data, folds=6, out=out, progress=listener)
+    assert listener.started == (18, len(kept))
+    assert {path: path.stat().st_mtime_ns for path in kept} == kept
+    whole = run(data, folds=6)
+    assert [r.per_query for r in resumed.records] == [r.per_query for r in whole.records]
+    assert [r.parameters for r in resumed.records] == [r.parameters for r in whole.records]
+    assert json.loads((out / "run.json").read_text())["status"] == "complete"
+
+
+def test_interrupting_keeps_what_is_finished(queries, tmp_path, monkeypatch):
+    done = []
+
+    def interrupted(*arguments):
+        if len(done) == 2:
+            raise KeyboardInterrupt
+        done.append(protocol.search(*arguments))
+        return done[-1]
+
+    monkeypatch.setattr(sys.modules[compare_function.__module__], "search", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        run(queries, out=tmp_path)
+    assert len(list(tmp_path.glob("trials/*.json"))) == 2
+    assert json.loads((tmp_path / "run.json").read_text())["status"] == "interrupted"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"methods": ["lisnet"]}, r"no method is called 'lisnet'.*Did you mean listnet"),
+        ({"metrics": ["ngcd@3"]}, r"no metric is called 'ngcd@3'"),
+        ({"metrics": []}, "at least one metric"),
+        ({"convention": "leter"}, "no convention is called 'leter'"),
+        ({"folds": 2}, "at least 3 folds"),
+        ({"folds": 31}, "30 queries cannot be dealt into 31 folds"),
+    ],
+)
+def test_bad_requests_are_refused_before_anything_is_computed(queries, options, message):
+    with pytest.raises(ValueError, match=message):
+        run(queries, **options)
+
+
+def test_fingerprints(queries):
+    def fingerprint(q):
+        return open_source(q, n_folds=3, random_state=0, columns={}).fingerprint
+
+    labels = queries.labels.copy()
+    labels[0] += 1
+    features = queries.features.copy()
+    features[0, 0] += 1
+    assert fingerprint(queries) == fingerprint(queries.take(np.arange(len(queries))))
+    assert len({fingerprint(q) for q in (queries, queries.with_labels(labels), queries.with_features(features))}) == 3
+
+
+def test_the_primary_metric(queries):
+    assert run(queries, [], metrics=["map", "ndcg@10", "p@1"], folds=3).primary == "ndcg@10"
+    assert run(queries, [], metrics=["p@1", "map"], folds=3).primary == "map"
+    assert run(queries, [], metrics=["p@1", "p@2"], folds=3).primary == "p@1"
+    named = run(queries, [], metrics=["p@1"], primary="ndcg@3", folds=3)
+    assert (named.primary, named.metrics) == ("ndcg@3", ["p@1", "ndcg@3"])

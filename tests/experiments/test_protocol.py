@@ -1,0 +1,188 @@
+"""Train on one part, choose on another, test on a third: and nothing else."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from podium import Queries, make_queries
+from podium.experiments.entrants import Entrant
+from podium.experiments.protocol import VisibleFold, judge, sample, seal, search, validate
+from podium.experiments.staging import StagedFold
+from podium.metrics import metric
+
+MAP = metric("map")
+
+
+class FirstFeature:
+    """Scores by the first feature times ``sign``; nothing to learn."""
+
+    def __init__(self, sign: float, complain: bool = False, interrupted: bool = False) -> None:
+        self.sign, self.complain = sign, complain
+        self.convergence_ = SimpleNamespace(interrupted=interrupted)
+
+    def fit(self, queries, eval_set, eval_metric):
+        assert queries.has_labels
+        assert eval_set.has_labels
+        if self.complain:
+            import warnings
+
+            warnings.warn("not converged", UserWarning, stacklevel=1)
+        return self
+
+    def predict(self, queries):
+        return self.sign * np.asarray(queries.features[:, 0])
+
+
+class Candidates(Entrant):
+    """An entrant that builds :class:`FirstFeature`."""
+
+    def build(self, parameters):
+        return FirstFeature(**parameters)
+
+
+def entrant(name, **grid):
+    return Candidates(name, grid=grid)
+
+
+def toy(labels_agree: bool = True) -> Queries:
+    features = np.array([[3.0], [2.0], [1.0], [1.0], [3.0], [2.0]])
+    labels = [2, 1, 0, 0, 2, 1] if labels_agree else [0, 1, 2, 2, 0, 1]
+    return Queries(features, labels, sizes=[3, 3])
+
+
+@pytest.fixture
+def fold():
+    return seal("f", toy(), toy(), toy())[0]
+
+
+def test_the_visible_test_part_has_no_labels():
+    visible, answers = seal("f", toy(), toy(), toy())
+    assert visible.train.has_labels
+    assert visible.validation.has_labels
+    assert not visible.test.has_labels
+    with pytest.raises(ValueError, match="no labels"):
+        _ = visible.test.labels
+    assert answers.labels.tolist() == [2, 1, 0, 0, 2, 1]
+
+
+def test_the_best_on_validation_is_kept(fold):
+    found = search(entrant("a", sign=[-1.0, 0.0, 1.0]), fold, MAP)
+    assert found.parameters == {"sign": 1.0}
+    assert found.validation == 1.0  # by hand: the feature sorts every list as its labels do
+    assert [c["parameters"]["sign"] for c in found.candidates] == [-1.0, 0.0, 1.0]
+    assert found.test_scores.tolist() == [3, 2, 1, 1, 3, 2]
+
+
+def test_of_equals_the_first_is_kept(fold):
+    assert search(entrant("b", sign=[2.0, 1.0, 3.0]), fold, MAP).parameters == {"sign": 2.0}
+
+
+def test_an_empty_grid_is_one_candidate(fold):
+    found = search(Entrant("c", ranker=_Clonable()), fold, MAP)
+    assert found.parameters == {}
+    assert len(found.candidates) == 1
+
+
+class _Clonable:
+    def __sklearn_clone__(self):
+        return FirstFeature(1.0)
+
+
+def test_test_labels_change_neither_choice_nor_scores():
+    one = seal("f", toy(), toy(), toy())[0]
+    other = seal("f", toy(), toy(), toy(labels_agree=False))[0]
+    a, b = (search(entrant("d", sign=[-1.0, 1.0]), fold, MAP) for fold in (one, other))
+    assert a.parameters == b.parameters
+    assert a.test_scores.tolist() == b.test_scores.tolist()
+
+
+def test_warnings_of_the_chosen_fit_are_kept(fold):
+    found = search(entrant("e", sign=[1.0, -1.0], complain=[True]), fold, MAP)
+    assert found.warnings == ["UserWarning: not converged"]
+
+
+def test_a_fit_that_was_interrupted_is_no_result(fold):
+    with pytest.raises(KeyboardInterrupt):
+        search(entrant("g", sign=[1.0], interrupted=[True]), fold, MAP)
+
+
+def test_judging_is_evaluating():
+    from podium import evaluate
+
+    queries = make_queries(n_queries=6, n_documents=8, n_features=3, random_state=1)
+    _, answers = seal("f", queries, queries, queries)
+    scores = np.asarray(queries.features[:, 0], float)
+    metrics = [metric(name, "letor") for name in ("ndcg@3", "map", "p@2")]
+    expected = evaluate(queries, scores, metrics=metrics).per_query
+    judged = judge(scores, answers, metrics)
+    assert list(judged) == ["ndcg@3", "map", "p@2"]
+    for name, values in judged.items():
+        assert values.tolist() == expected[name].tolist()
+
+
+def test_err_knows_the_highest_grade_of_the_whole_fold():
+    high = Queries([[1.0], [0.0]], [4, 0], sizes=[2])
+    low = Queries([[1.0], [0.0]], [1, 0], sizes=[2])
+    _, answers = seal("f", high, high, low)
+    # by hand: stop at rank 1 with probability (2^1 − 1) / 2^4
+    assert judge(np.array([1.0, 0.0]), answers, [metric("err")])["err"].tolist() == [1 / 16]
+
+
+def test_scores_that_are_not_finite_are_refused():
+    _, answers = seal("f", toy(), toy(), toy())
+    with pytest.raises(ValueError, match="not finite"):
+        judge(np.full(6, np.nan), answers, [MAP])
+
+
+def test_an_empty_part_is_named():
+    with pytest.raises(ValueError, match="f: the validation part has no queries"):
+        seal("f", toy(), toy().take([]), toy())
+
+
+def test_queries_without_a_value_are_left_out_of_validation():
+    queries = Queries([[1.0], [0.0], [1.0], [0.0]], [1, 0, 0, 0], sizes=[2, 2])
+    assert validate(FirstFeature(1.0), queries, metric("map", no_relevant="skip")) == 1.0
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_matrix])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_staged_folds_come_back_the_same(tmp_path, kind, dtype):
+    features = np.array([[0.0, 2.0], [1.0, 0.0], [0.0, 0.0]], dtype)
+    queries = Queries(kind(features), [0, 1, 2], qid=["b", "a", "b"])
+    fold, _ = seal("f", queries, queries, queries)
+    staged = StagedFold.write(fold, tmp_path / "x")
+    back = staged.view()
+    for part in ("train", "validation", "test"):
+        before, after = getattr(fold, part), getattr(back, part)
+        assert type(after.features) is type(before.features)
+        assert after.features.dtype == dtype
+        assert (after.features != before.features).sum() == 0
+        assert after.offsets.tolist() == before.offsets.tolist()
+        assert after.has_labels == before.has_labels
+    assert back.train.labels.tolist() == fold.train.labels.tolist()
+    assert not list((tmp_path / "x" / "test").glob("labels*"))  # workers could not read them if they tried
+    dense = back.train.features if kind is np.asarray else back.train.features.data
+    assert dense.flags.writeable  # kernels are compiled anew for read-only arrays
+    staged.remove()
+    assert not (tmp_path / "x").exists()
+
+
+def test_a_staged_part_without_any_entry(tmp_path):
+    queries = Queries(sparse.csr_matrix((2, 3)), [0, 1], sizes=[2])
+    fold, _ = seal("f", queries, queries, queries)
+    assert StagedFold.write(fold, tmp_path).view().train.features.shape == (2, 3)
+
+
+def test_a_sample_is_small_and_of_the_same_types():
+    queries = make_queries(n_queries=20, n_documents=50, n_features=4)
+    fold, _ = seal("f", queries, queries, queries)
+    small = sample(fold)
+    assert isinstance(small, VisibleFold)
+    assert small.train.n_documents <= 60
+    assert small.train.features.dtype == queries.features.dtype
+    assert len(np.unique(small.train.labels)) == 3
+    assert not small.test.has_labels
