@@ -206,3 +206,20 @@ def test_splits_never_cut_a_query() -> None:
         list(k_folds(4, 5))
     with pytest.raises(ValueError, match="between 0 and 1"):
         train_test_split(q, 3)
+
+
+def test_preferences_as_labels_follow_their_rows() -> None:
+    from podium import Preferences
+
+    q = Queries(features(5), Preferences([0, 3], [2, 1]), qid=["a", "b", "a", "b", "c"])
+    assert q.preferences is not None
+    assert q.preferences.winner.tolist() == [0, 3]  # rows 0 2 | 1 3 | 4
+    assert q.preferences.loser.tolist() == [1, 2]
+    part = q.take([1, 2])
+    assert part.preferences is not None
+    assert (part.preferences.winner.tolist(), part.preferences.loser.tolist()) == ([1], [0])
+    assert repr(part) == "Queries(2 queries, 3 documents, 2 features, 1 preferences)"
+    with pytest.raises(ValueError, match="preference pairs, not grades"):
+        _ = q.labels
+    with pytest.raises(ValueError, match="different queries"):
+        Queries(features(2), Preferences([0], [1]), qid=["a", "b"])

@@ -79,7 +79,8 @@ def require_number(name: str, value: Any, *, at_least: float = -math.inf, above:
     """Raise unless ``value`` is a finite number within its bounds."""
     good = isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
     if not good or value < at_least or value <= above:
-        bound = f" above {above:g}" if above > -math.inf else f" of at least {at_least:g}" if at_least > -math.inf else ""
+        bound = f" of at least {at_least:g}" if at_least > -math.inf else ""
+        bound = f" above {above:g}" if above > -math.inf else bound
         raise ValueError(f"{name} must be a finite number{bound}; got {value!r}")
 
 

@@ -13,6 +13,7 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 
+from podium.data.preferences import Preferences
 from podium.grouping import group_by_query, offsets_from_sizes
 
 Features = Any  # (n_documents, n_features): C-ordered float32 or float64 array, or a CSR matrix of these
@@ -26,8 +27,9 @@ class Queries:
     features : (n_documents, n_features)
         Array, SciPy sparse matrix, or a pandas / polars / pyarrow frame (its column names are kept). float32 stays
         float32; anything else becomes float64. NaN is kept: whether it is allowed is the scorer's business.
-    labels : (n_documents,), optional
-        Grades, higher is better; any finite numbers, fractional and negative ones included.
+    labels : (n_documents,) or Preferences, optional
+        Grades, higher is better; any finite numbers, fractional and negative ones included. Or pairs of rows of which
+        one is better, see :class:`podium.Preferences`.
     qid : (n_documents,), optional
         The query each document belongs to: integers, strings or any hashable values, in any order.
     sizes : (n_queries,), optional
@@ -50,6 +52,8 @@ class Queries:
     qids: np.ndarray
     order: np.ndarray | None
     """Caller's row of each document, or None where the caller's rows were grouped already."""
+    preferences: Preferences | None
+    """Pairs of grouped documents, where these were given instead of grades."""
     document_ids: np.ndarray | None
     feature_names: tuple[str, ...] | None
 
@@ -80,7 +84,12 @@ class Queries:
             self.qids = np.arange(len(self.offsets) - 1)
             self.order = None
         self.features = features if self.order is None else features[self.order]
-        self._labels = None if labels is None else self.group(_as_labels(labels, n, self))
+        self._labels, self.preferences = None, None
+        if isinstance(labels, Preferences):
+            self.preferences = labels.regrouped(self.order)
+            self.preferences.by_query(self.offsets)  # raises if a pair does not stay within a query
+        elif labels is not None:
+            self._labels = self.group(_as_labels(labels, n))
         self.document_ids = None if document_ids is None else self.group(_column(document_ids, n, "document_ids"))
         self.feature_names = None if feature_names is None else tuple(map(str, feature_names))
         if self.feature_names is not None and len(self.feature_names) != self.n_features:
@@ -115,6 +124,8 @@ class Queries:
     @property
     def labels(self) -> np.ndarray:
         """(n_documents,) float64 grades, grouped by query."""
+        if self.preferences is not None:
+            raise ValueError("these queries have preference pairs, not grades: metrics and most losses need grades")
         if self._labels is None:
             raise ValueError("these queries have no labels; give labels= to train on or evaluate them")
         return self._labels
@@ -122,6 +133,11 @@ class Queries:
     @property
     def has_labels(self) -> bool:
         return self._labels is not None
+
+    @property
+    def targets(self) -> np.ndarray | Preferences:
+        """What there is to learn from: the preferences where these were given, else the labels."""
+        return self.labels if self.preferences is None else self.preferences
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -175,6 +191,7 @@ class Queries:
         return self._replace(
             features=self.features[rows],
             _labels=None if self._labels is None else self._labels[rows],
+            preferences=None if self.preferences is None else self.preferences.among(rows, self.n_documents),
             document_ids=None if self.document_ids is None else self.document_ids[rows],
             offsets=offsets,
             qids=self.qids[chosen],
@@ -190,7 +207,7 @@ class Queries:
 
     def with_labels(self, labels: Any) -> Self:
         """The same documents with other labels, given in the grouped order."""
-        return self._replace(_labels=_as_labels(labels, self.n_documents, self))
+        return self._replace(_labels=_as_labels(labels, self.n_documents), preferences=None)
 
     def normalized(self, how: str) -> Self:
         """Features rescaled within each query; see :func:`podium.data.normalize.normalize`."""
@@ -221,6 +238,7 @@ class Queries:
 
     def __repr__(self) -> str:
         labels = "no labels" if self._labels is None else f"{len(np.unique(self._labels))} grades"
+        labels = labels if self.preferences is None else f"{len(self.preferences)} preferences"
         return f"Queries({len(self)} queries, {self.n_documents} documents, {self.n_features} features, {labels})"
 
 
@@ -240,7 +258,7 @@ def _as_features(features: Any) -> Features:
     return np.ascontiguousarray(array)
 
 
-def _as_labels(labels: Any, n: int, queries: Queries) -> np.ndarray:
+def _as_labels(labels: Any, n: int) -> np.ndarray:
     try:
         array = _column(labels, n, "labels").astype(np.float64)
     except (TypeError, ValueError) as error:

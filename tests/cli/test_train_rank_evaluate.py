@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -34,7 +35,7 @@ def test_scores_are_those_of_the_python_interface(podium_command, files, model, 
 
 
 def test_scores_keep_the_order_of_the_rows(podium_command, files, model, expected, tmp_path):
-    lines = open(files.paths["txt"]).read().splitlines()  # noqa: PTH123, SIM115
+    lines = Path(files.paths["txt"]).read_text().splitlines()
     order = np.random.default_rng(0).permutation(len(lines))  # queries torn apart
     shuffled = tmp_path / "shuffled.txt"
     shuffled.write_text("\n".join(lines[i] for i in order) + "\n")

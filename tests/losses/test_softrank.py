@@ -169,6 +169,15 @@ def test_queries_that_say_nothing_contribute_nothing(approximation: str) -> None
 
 
 @BOTH
+def test_grades_below_zero_are_worth_nothing(approximation: str) -> None:
+    scores = np.array([0.1, 0.4, 0.2])
+    below = SoftRankLoss(approximation).value_and_gradient(scores, [2, -1, 0], [0, 3])
+    zero = SoftRankLoss(approximation).value_and_gradient(scores, [2, 0, 0], [0, 3])
+    assert below.value == zero.value
+    assert SoftRankLoss(approximation).value_and_gradient(scores, [-1, -2, 0], [0, 3]).value == 0
+
+
+@BOTH
 def test_threads_do_not_change_bits(approximation: str) -> None:
     rng = np.random.default_rng(5)
     scores, labels, offsets = rng.standard_normal(300), rng.integers(0, 3, 300), np.arange(0, 301, 15)
@@ -186,7 +195,7 @@ def test_threads_do_not_change_bits(approximation: str) -> None:
         ({"approximation": "poisson"}, [1, 0], "approximation"),
         ({"sigma": 0.0}, [1, 0], "sigma"),
         ({"metric": "map"}, [1, 0], "BoltzRankLoss takes any metric"),
-        ({}, [1, -1], "grade -1"),
+        ({}, [2000, 0], "2.grade is out of range"),
     ],
 )
 def test_bad_settings(settings: dict[str, object], labels: list[float], message: str) -> None:

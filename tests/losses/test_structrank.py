@@ -44,7 +44,8 @@ def test_full_keeps_its_tolerance_up_to_a_range_of_60(n: int, span: float, w: tu
     v = StructRankLoss().value_and_gradient(scores, labels, [0, n], parameters=w)
     assert v.value == pytest.approx(value, rel=1e-6)
     np.testing.assert_allclose(v.d_scores, gradient, atol=1e-6 * np.abs(gradient).max())
-    np.testing.assert_allclose(v.d_parameters, d_w, atol=1e-6 * np.abs(d_w).max())
+    # Derivatives of w are margins, weighted; they nearly cancel where margins of both signs do.
+    np.testing.assert_allclose(v.d_parameters, d_w, atol=1e-6 * np.abs(scores[winner] - scores[loser]).mean())
 
 
 @pytest.mark.parametrize("n_pairs", [6, 400])

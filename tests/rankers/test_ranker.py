@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.linear_model import Ridge
 
 import podium
-from podium.losses import DavidsonLoss, ListNetLoss, RegressionLoss
+from podium.losses import ListNetLoss, RegressionLoss
+from podium.losses.ties import DavidsonLoss
 from podium.scorers import Linear
 from podium.scorers.base import Scorer, SmoothModel
 from podium.training import LBFGS, Stochastic
@@ -140,8 +142,6 @@ def test_wrong_inputs(queries) -> None:
     with pytest.raises(ValueError, match="0 sample"):
         podium.ListNet().fit(np.ones((0, 3)), np.ones(0), qid=np.ones(0))
     with pytest.raises(ValueError, match="sparse"):
-        from scipy import sparse
-
         podium.ListNet(normalize="minmax").fit(sparse.csr_matrix(X), y, qid=qid)
 
 

@@ -26,7 +26,9 @@ def by_place(labels: np.ndarray, places: np.ndarray) -> np.ndarray:
 
 
 def test_how_many_rankings() -> None:
-    assert [count_rankings(n, 100) for n in (1, 2, 3, 4, 5, 60)] == [1, 2, 6, 24, 100, 100]
+    sizes = np.array([0, 1, 2, 3, 4, 5, 21, 60_000])
+    assert count_rankings(sizes, 100).tolist() == [1, 1, 2, 6, 24, 100, 100, 100]
+    assert count_rankings(np.array([6]), 10**6).tolist() == [720]
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 6])

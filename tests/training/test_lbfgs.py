@@ -10,7 +10,8 @@ from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
 
 import podium
-from podium.losses import DavidsonLoss, ListNetLoss
+from podium.losses import ListNetLoss
+from podium.losses.ties import DavidsonLoss
 from podium.scorers import Linear
 from podium.training import LBFGS, Problem, Validation
 from podium.training.objective import Objective

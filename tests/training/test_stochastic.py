@@ -10,7 +10,8 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 import podium
-from podium.losses import DavidsonLoss, ListNetLoss
+from podium.losses import ListNetLoss
+from podium.losses.ties import DavidsonLoss
 from podium.scorers import Linear
 from podium.scorers.base import Scorer, SmoothModel
 from podium.scorers.standardization import Standardization

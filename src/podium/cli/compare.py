@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from functools import partial
 from pathlib import Path
 
 from podium.cli import options, output
@@ -40,7 +41,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--primary",
         metavar="METRIC",
         help="chooses hyper-parameters on validation, orders the table and is tested "
-        "(default: ndcg@10 if among the metrics, else map, else the first)",
+        "(default: map if among the metrics, else ndcg@10, else the first)",
     )
     options.add_normalize_option(parser, "minmax")
     parser.add_argument("--folds", type=int, default=5, metavar="K", help="folds to deal a file into (default: 5)")
@@ -81,7 +82,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         output.print_json(comparison.to_dict())
     else:
-        output.print_rich(*renderables(comparison), plain=str(comparison))
+        output.print_rich(partial(renderables, comparison), plain=str(comparison))
         print(f"\nReport: {out / 'report.html'}")
     return 1 if comparison.failed else 0
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -23,14 +23,15 @@ def print_json(value: Any) -> None:
     print(json.dumps(value, indent=2, default=repr))
 
 
-def print_rich(*parts: RenderableType, plain: str | None = None) -> None:
-    """Styled on a terminal; into a pipe or file as plain text, as wide as it needs to be."""
-    if plain is not None and not sys.stdout.isatty():
+def print_rich(parts: Callable[[int], Sequence[RenderableType]], plain: str) -> None:
+    """On a terminal, styled, in the parts made for its width; into a pipe or file, plain text."""
+    if not sys.stdout.isatty():
         print(plain)
         return
     from rich.console import Console
 
-    Console(soft_wrap=False).print(*parts, sep="\n")
+    console = Console()
+    console.print(*parts(console.width), sep="\n")
 
 
 def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], numbers: Sequence[int] = ()) -> None:
@@ -80,7 +81,7 @@ class Reporter:
     def start(self, total: int, done: int) -> None:
         self._total, self._done = total, done
         if self._bar is not None and self._task is not None:
-            self._bar.update(self._task, description="trials", total=total, completed=done)
+            self._bar.update(self._task, description="preparing", total=total, completed=done)
 
     def finished(self, text: str) -> None:
         self._done += 1

@@ -73,6 +73,14 @@ class Preferences:
             self._raise_beyond(len(order))
         return Preferences(place[self.winner], place[self.loser], self.weight)
 
+    def among(self, rows: np.ndarray, n: int) -> Preferences:
+        """The pairs whose documents are both in ``rows`` (of ``n``), renumbered to their places there."""
+        place = np.full(n, -1)
+        place[rows] = np.arange(len(rows))
+        winner, loser = place[self.winner], place[self.loser]
+        kept = (winner >= 0) & (loser >= 0)
+        return Preferences(winner[kept], loser[kept], self.weight[kept])
+
     def by_query(self, offsets: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Pairs sorted by query: winner and loser within the query, weight, and where each query's pairs begin."""
         if len(self) and max(self.winner.max(), self.loser.max()) >= offsets[-1]:

@@ -92,7 +92,7 @@ class Ratings:
 
 
 def read_ratings(path: str | os.PathLike[str], *, separator: str | None = None, duplicates: str = "last") -> Ratings:
-    """Read lines of ``user item rating [time]``, with tabs, commas, semicolons, ``::`` or spaces between; ``.gz`` or not.
+    """Read lines of ``user item rating [time]``, separated by tabs, commas, semicolons, ``::`` or spaces; gzip or not.
 
     A first line that does not hold a number in the third place is taken as a header. Ids are kept as integers where all
     of them are, else as strings.

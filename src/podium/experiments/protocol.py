@@ -100,6 +100,12 @@ def warm_up(entrant: Entrant, fold: Viewable, metric: Metric) -> None:
         _warm.add((entrant.name, kind))
 
 
+def warm_up_metric(fold: Viewable, metric: Metric) -> None:
+    """The same for what evaluates scores."""
+    queries = sample(fold.view()).validation
+    metric.per_query(queries.labels, np.arange(queries.n_documents, dtype=np.float64), queries.offsets)
+
+
 def _search(entrant: Entrant, fold: VisibleFold, metric: Metric) -> Found:
     from podium.training.threads import quiet_blas
 

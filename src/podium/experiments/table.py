@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from podium.experiments.comparison import LEVELS, Comparison, Estimate, Row
+from podium.experiments.comparison import LEVELS, Comparison, Row
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+    from rich.table import Table
 
 
 def notes(comparison: Comparison) -> list[str]:
@@ -52,25 +53,13 @@ def markdown(comparison: Comparison) -> str:
     return "\n".join([*lines, "", *(f"{line}  " for line in notes(comparison)), ""])
 
 
-def renderables(comparison: Comparison) -> list[RenderableType]:
-    """What the terminal shows, for rich to print."""
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
+def renderables(comparison: Comparison, width: int) -> list[RenderableType]:
+    """What a terminal of this width shows, for rich to print."""
     from rich.text import Text
 
-    table = Table(
-        title=Text(title(comparison)), title_justify="left", title_style="bold", box=SIMPLE_HEAD, pad_edge=False
-    )
-    table.add_column("method", no_wrap=True)
-    for name in comparison.metrics:
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("fit (s)", justify="right", no_wrap=True)
-    for row in comparison.rows:
-        cells = [
-            Text(_cell(comparison, row, name), style="bold" if comparison.leads(row, name) else "")
-            for name in comparison.metrics
-        ]
-        table.add_row(Text(row.method), *cells, seconds(row.seconds), style="red" if row.failures else "")
+    table = _rich_table(comparison, comparison.metrics)
+    if _width(table) > width:  # then only the primary metric has its interval
+        table = _rich_table(comparison, [comparison.primary])
     parts: list[RenderableType] = [table, *(Text(line, style="dim") for line in notes(comparison))]
     chosen = [f"{row.method}: {row.chosen}" for row in comparison.rows if row.chosen]
     if chosen:
@@ -87,6 +76,35 @@ def renderables(comparison: Comparison) -> list[RenderableType]:
     return parts
 
 
+def _rich_table(comparison: Comparison, with_interval: Sequence[str]) -> Table:
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+    from rich.text import Text
+
+    heading = Text(title(comparison))
+    table = Table(title=heading, title_justify="left", title_style="bold", box=SIMPLE_HEAD, pad_edge=False)
+    table.add_column("method", overflow="fold")
+    for name in (*comparison.metrics, "fit (s)"):
+        table.add_column(name, justify="right", overflow="fold")
+    for row in comparison.rows:
+        cells = [
+            Text(
+                _cell(comparison, row, name, interval=name in with_interval),
+                style="bold" if comparison.leads(row, name) else "",
+            )
+            for name in comparison.metrics
+        ]
+        table.add_row(Text(row.method), *cells, seconds(row.seconds), style="red" if row.failures else "")
+    return table
+
+
+def _width(table: Table) -> int:
+    """Of the table if nothing is cut or folded."""
+    from rich.console import Console
+
+    return Console(width=1000).measure(table).maximum
+
+
 def complaints(comparison: Comparison) -> Iterator[tuple[Row, str, str]]:
     """Each warning that fitting a chosen model gave, and in which folds."""
     for row in comparison.rows:
@@ -99,8 +117,8 @@ def text(comparison: Comparison) -> str:
     from rich.console import Console
 
     out = io.StringIO()
-    console = Console(file=out, width=max(100, 24 + 16 * (len(comparison.metrics) + 1)), color_system=None)
-    console.print(*renderables(comparison), sep="\n")
+    width = max(100, _width(_rich_table(comparison, comparison.metrics)))
+    Console(file=out, width=width, color_system=None).print(*renderables(comparison, width), sep="\n")
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines())
 
 
@@ -115,16 +133,15 @@ def seconds(value: float) -> str:
     return f"{value:.0f}" if value >= 100 else f"{value:.1f}" if value >= 1 else f"{value:.2f}"
 
 
-def format_estimate(estimate: Estimate) -> str:
-    return f"{estimate.mean:.4f} ±{estimate.half_width:.3f}".replace("±0.", "±.")
-
-
-def _cell(comparison: Comparison, row: Row, metric: str) -> str:
+def _cell(comparison: Comparison, row: Row, metric: str, *, interval: bool = True) -> str:
     estimate = row.estimates.get(metric)
     if estimate is None:
         return "failed"
+    text = f"{estimate.mean:.4f}"
+    if interval:
+        text += f" ±{estimate.half_width:.3f}".replace("±0.", "±.")
     room_for_mark = row.mark or " "  # keeps the digits of a column under each other
-    return format_estimate(estimate) + (room_for_mark if metric == comparison.primary else "")
+    return text + (room_for_mark if metric == comparison.primary else "")
 
 
 def _normalization(comparison: Comparison) -> str:

@@ -1,1 +1,57 @@
+"""Losses: each turns one query's scores and labels into a value and a gradient with respect to the scores.
 
+``LOSSES`` finds them by name, for reading saved models.
+"""
+
+from podium.losses.base import BoundLoss, Loss, LossValue
+from podium.losses.boltzrank import BoltzRankLoss
+from podium.losses.lambdarank import LambdaRankLoss
+from podium.losses.listmle import ListMLELoss
+from podium.losses.listnet import ListNetLoss
+from podium.losses.pmop import PMOPLoss
+from podium.losses.pointwise import RegressionLoss
+from podium.losses.ranknet import RankNetLoss
+from podium.losses.rankregress import RankRegressLoss
+from podium.losses.ranksvm import RankSVMLoss
+from podium.losses.softrank import SoftRankLoss
+from podium.losses.structrank import StructRankLoss
+from podium.losses.ties import DavidsonLoss, RaoKupperLoss
+
+LOSSES: dict[str, type[Loss]] = {
+    loss.__name__: loss
+    for loss in (
+        BoltzRankLoss,
+        DavidsonLoss,
+        LambdaRankLoss,
+        ListMLELoss,
+        ListNetLoss,
+        PMOPLoss,
+        RankNetLoss,
+        RankRegressLoss,
+        RankSVMLoss,
+        RaoKupperLoss,
+        RegressionLoss,
+        SoftRankLoss,
+        StructRankLoss,
+    )
+}
+
+__all__ = [
+    "LOSSES",
+    "BoltzRankLoss",
+    "BoundLoss",
+    "DavidsonLoss",
+    "LambdaRankLoss",
+    "ListMLELoss",
+    "ListNetLoss",
+    "Loss",
+    "LossValue",
+    "PMOPLoss",
+    "RankNetLoss",
+    "RankRegressLoss",
+    "RankSVMLoss",
+    "RaoKupperLoss",
+    "RegressionLoss",
+    "SoftRankLoss",
+    "StructRankLoss",
+]

@@ -72,6 +72,10 @@ class Loss(Parameterized):
         """What changes from one pass over the data to the next (fresh samples, reshuffled ties); by default nothing."""
         return prepared
 
+    def likelihood(self) -> Loss | None:
+        """The loss whose value is exactly −log of the labels' probability under this model; None if there is none."""
+        return None
+
     def choose_kernel(self) -> Kernel:
         """The compiled function of one query; a loss with variants picks by its parameters."""
         return type(self).kernel
@@ -115,9 +119,7 @@ class BoundLoss:
     def __init__(self, loss: Loss, labels: Any, offsets: Any, query_weight: Any = None) -> None:
         self.loss = loss
         self.offsets = _check_offsets(offsets)
-        self.labels = (
-            _check_preferences(labels, loss) if isinstance(labels, Preferences) else _check_labels(labels, self.offsets)
-        )
+        self.labels = _check_labels(labels, self.offsets, loss)
         self.weights = _mean_weights(query_weight, len(self.offsets) - 1)
         self.prepared = loss.prepare(self.labels, self.offsets)
         self.kernel = loss.choose_kernel()
@@ -248,7 +250,9 @@ def _check_preferences(preferences: Preferences, loss: Loss) -> Preferences:
     return preferences
 
 
-def _check_labels(labels: Any, offsets: np.ndarray) -> np.ndarray:
+def _check_labels(labels: Any, offsets: np.ndarray, loss: Loss) -> Any:
+    if isinstance(labels, Preferences):
+        return _check_preferences(labels, loss)
     array = _writable(np.ascontiguousarray(labels, dtype=np.float64))
     if array.shape != (offsets[-1],):
         raise ValueError(f"labels must have one entry for each of the {offsets[-1]} documents; got shape {array.shape}")

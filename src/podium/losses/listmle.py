@@ -1,7 +1,7 @@
 """ListMLE: the Plackett-Luce likelihood of the order that the labels give.
 
-Documents 1 … n from the best grade to the worst; each place goes to a document with probability proportional to e^s among
-those left:
+Documents 1 … n from the best grade to the worst; each place goes to a document with probability proportional to e^s
+among those left:
 
     L = Σ_i [ log Σ_{j≥i} exp(s_j) − s_i ]        ∂L/∂s_i = exp(s_i) Σ_{k≤i} 1 / Σ_{j≥k} exp(s_j) − 1
 
@@ -53,6 +53,9 @@ class ListMLELoss(Loss):
     def __init__(self, ties: str = "stable", random_state: int = 0) -> None:
         self.ties = ties
         self.random_state = random_state
+
+    def likelihood(self) -> Loss:
+        return self
 
     def prepare(self, labels: np.ndarray, offsets: np.ndarray) -> tuple[Any, ...]:
         choose("ties", self.ties, ("stable", "random"))

@@ -17,8 +17,8 @@ import numpy as np
 from numba import njit, prange
 
 from podium.losses.base import Loss
-from podium.losses.loop import ONLY_PRANGE
-from podium.parameters import choose
+from podium.losses.loop import ONLY_PRANGE, Kernel
+from podium.parameters import choose, require_number
 from podium.solvers.elementary import FAST, exp, log
 
 LONG = 4096
@@ -61,8 +61,7 @@ class ListNetLoss(Loss):
     def prepare(self, labels: np.ndarray, offsets: np.ndarray) -> tuple[Any, ...]:
         if self.k not in (1, 2, 3):
             raise ValueError(f"k must be 1, 2 or 3; got {self.k!r}")
-        if not self.temperature > 0:
-            raise ValueError(f"temperature must be positive; got {self.temperature!r}")
+        require_number("temperature", self.temperature, above=0.0)
         choose("transform", self.transform, ("identity", "exp2"))
         with np.errstate(over="ignore"):
             logits = (labels if self.transform == "identity" else np.exp2(labels) - 1.0) / self.temperature
@@ -71,8 +70,11 @@ class ListNetLoss(Loss):
                 f"the label {labels[~np.isfinite(logits)][0]} is too large for transform={self.transform!r}"
             )
         if self.k == 1:
-            return _softmax(logits, offsets), None, 1
+            return (_softmax(logits, offsets),)
         return _targets(logits, offsets, self.k), logits, self.k
+
+    def choose_kernel(self) -> Kernel:
+        return listnet if self.k == 1 else listnet_top_k
 
 
 def _softmax(logits: np.ndarray, offsets: np.ndarray) -> np.ndarray:
@@ -96,30 +98,10 @@ def listnet(
     curvature: np.ndarray,
     d_parameters: np.ndarray,
 ) -> float:
-    n = len(scores)
-    targets, logits, k = prepared
-    target = targets[start : start + n]
-    value = _cross_entropy(scores, target, logits, start, k, gradient)
-    for i in range(len(curvature)):
-        # Each place contributes p(1 − p); from the sum over places this is exact for one and an upper bound for more.
-        p = gradient[i] + target[i]
-        curvature[i] = p * (1.0 - p / k)
-    return value
-
-
-@njit(error_model="numpy")
-def _cross_entropy(
-    scores: np.ndarray, target: np.ndarray, logits: np.ndarray | None, start: int, k: int, gradient: np.ndarray
-) -> float:
-    if logits is None:  # decided when compiling: the usual case need not wait for the other
-        return _top_one(scores, target, gradient)
-    return _top_k(scores, target, logits[start : start + len(scores)], k, gradient)
-
-
-@njit(fastmath=FAST, error_model="numpy")
-def _top_one(scores: np.ndarray, target: np.ndarray, gradient: np.ndarray) -> float:
+    """k = 1."""
     number = gradient.dtype.type  # keeps float32 loops free of float64, which would halve their speed
     n = len(scores)
+    target = prepared[0][start : start + n]
     top = scores[0]
     for i in range(n):
         top = max(top, scores[i])
@@ -130,6 +112,9 @@ def _top_one(scores: np.ndarray, target: np.ndarray, gradient: np.ndarray) -> fl
         total += e
     sum_of_exp = float(total) if n <= LONG else _sum(gradient)
     inverse = number(1.0 / sum_of_exp)
+    for i in range(len(curvature)):
+        p = gradient[i] * inverse
+        curvature[i] = p * (number(1) - p)
     for i in range(n):
         t = number(target[i])
         agreement += t * (scores[i] - top)
@@ -154,14 +139,28 @@ def _dot(target: np.ndarray, scores: np.ndarray, top: float) -> float:
 
 
 @njit(error_model="numpy")
-def _top_k(scores: np.ndarray, target: np.ndarray, logits: np.ndarray, k: int, gradient: np.ndarray) -> float:
+def listnet_top_k(
+    scores: np.ndarray,
+    prepared: Any,
+    q: int,
+    start: int,
+    parameters: np.ndarray,
+    gradient: np.ndarray,
+    curvature: np.ndarray,
+    d_parameters: np.ndarray,
+) -> float:
     """With F from :func:`_log_sums`, the cross entropy is F(s) − ⟨∇F(logits), s⟩: ∇F(logits) is the target."""
-    x = scores.astype(np.float64)
-    likely = np.zeros(len(x))
-    value = _log_sums(x, logits, k, likely)
-    for i in range(len(x)):
+    n = len(scores)
+    targets, all_logits, k = prepared
+    target, logits = targets[start : start + n], all_logits[start : start + n]
+    x, drawn = scores.astype(np.float64), np.zeros(n)
+    value = _log_sums(x, logits, k, drawn)
+    for i in range(n):
         value -= target[i] * x[i]
-        gradient[i] = likely[i] - target[i]
+        gradient[i] = drawn[i] - target[i]
+    for i in range(len(curvature)):
+        # Each place contributes the mean of p(1 − p), which is at most this for a given sum of all p.
+        curvature[i] = drawn[i] * (1.0 - drawn[i] / k)
     return value
 
 
@@ -180,23 +179,24 @@ def _log_sums(x: np.ndarray, logits: np.ndarray, k: int, gradient: np.ndarray) -
     value += _log_sum_without_one(x, first, 1.0, gradient)
     if k == 2 or n == 2:
         return value
-    shorter, second, likely = np.empty(n - 1), np.empty(n - 1), np.empty(n - 1)
+    shorter, second, drawn = np.empty(n - 1), np.empty(n - 1), np.empty(n - 1)
     for i in range(n):
         _copy_without(logits, i, shorter)
         second[:] = 0.0
         _add_softmax(shorter, 1.0, second)
         _copy_without(x, i, shorter)
-        likely[:] = 0.0
-        value += first[i] * _log_sum_without_one(shorter, second, first[i], likely)
-        _add_without(likely, i, gradient)
+        drawn[:] = 0.0
+        value += first[i] * _log_sum_without_one(shorter, second, first[i], drawn)
+        _add_without(drawn, i, gradient)
     return value
 
 
 @njit(fastmath=FAST, error_model="numpy")
 def _log_sum_without_one(x: np.ndarray, weights: np.ndarray, scale: float, result: np.ndarray) -> float:
-    """Σ_i w_i log Σ_{j≠i} exp(x_j) for two documents or more; adds ``scale`` times its gradient to ``result``. Linear time.
+    """Σ_i w_i log Σ_{j≠i} exp(x_j) for two documents or more; adds ``scale`` times its gradient to ``result``.
 
-    Removing i turns p_j into p_j / (1 − p_i). Only the largest entry can have p near 1: its removal is computed afresh.
+    Linear time: removing i turns p_j into p_j / (1 − p_i). Only the largest entry can have p near 1, so its removal is
+    computed afresh.
     """
     n = len(x)
     best = 0

@@ -4,15 +4,16 @@ A loss is a compiled function of a single query,
 
     one_query(scores, prepared, q, start, parameters, gradient, curvature, d_parameters) -> value
 
-which reads the query's ``scores`` (n,), overwrites ``gradient`` (n,) and returns the loss. ``prepared`` is what the loss
-computed from the labels when it was bound to its data: a tuple of arrays over all documents (slice them at
-``start``), arrays over all queries (index them with ``q``), tables, and plain numbers (the loss's settings). ``curvature``
-is (n,) where second derivatives are wanted, else empty. ``parameters`` and ``d_parameters`` are (p,): the loss's own
-learned parameters and the derivative with respect to them. Queries without documents never reach the kernel.
+which reads the query's ``scores`` (n,), overwrites ``gradient`` (n,) and returns the loss. ``prepared`` is what the
+loss computed from the labels when it was bound to its data: a flat tuple of arrays over all documents (slice them at
+``start``), arrays over all queries (index them with ``q``), tables, and plain numbers (the loss's settings).
+``curvature`` is (n,) where second derivatives are wanted, else empty. ``parameters`` and ``d_parameters`` are (p,): the
+loss's own learned parameters and the derivative with respect to them. Queries without documents never reach the
+kernel. Scores that are not finite must make the value so: that is how they are noticed.
 
 Numba cannot keep on disk a compiled function that closes over another one. So a loop is written here as an
-ordinary function that calls a global name ``one_query``, and :func:`specialize` makes a copy of it in which this name is
-the kernel of one loss. The copy claims the kernel's file as its own, so that its cache entry lives next to that
+ordinary function that calls a global name ``one_query``, and :func:`specialize` makes a copy of it in which this name
+is the kernel of one loss. The copy claims the kernel's file as its own, so that its cache entry lives next to that
 file, and carries in its name a stamp of every source file it was made from, so that it is never a stale one.
 """
 

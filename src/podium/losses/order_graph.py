@@ -53,7 +53,7 @@ def count_edges(bounds: np.ndarray) -> int:
 
 
 @njit(error_model="numpy")
-def edge_at(order: np.ndarray, bounds: np.ndarray, e: int) -> tuple[int, int]:
+def edge_at(order: np.ndarray, bounds: np.ndarray, e: int) -> tuple[np.int64, np.int64]:
     """Better and worse document of edge number ``e`` of a graded list."""
     for g in range(len(bounds) - 1):
         n_below = bounds[-1] - bounds[g + 1]

@@ -36,8 +36,8 @@ def _over_pairs(
 ) -> float:
     """``scale`` times the sum of f(s_i − s_j) over the pairs in which i has the better grade, and its derivatives.
 
-    ``settings`` are handed on to the function of the gap, and must have the type of the scores. ``order`` and ``bounds`` are
-    this query's (see :mod:`podium.losses.groups`).
+    ``settings`` are handed on to the function of the gap; they must have the type of the scores. ``order`` and
+    ``bounds`` are this query's (see :mod:`podium.losses.groups`).
     """
     n = len(scores)
     number = scores.dtype.type

@@ -89,6 +89,9 @@ class PMOPLoss(Loss):
     def has_curvature(self) -> bool:  # type: ignore[override]
         return self.potential == "arithmetic" and self.method == "exact"
 
+    def likelihood(self) -> Loss | None:
+        return None if callable(self.potential) else PMOPLoss(self.potential)
+
     def choose_kernel(self) -> Kernel:
         if callable(self.potential):
             return kernel_for_user_potential(self.potential)

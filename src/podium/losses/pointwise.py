@@ -2,8 +2,8 @@
 
     L = ½ Σ_i (s_i − y_i)² / n
 
-The simplest thing that can be done with grades. It is the only loss here that knows no lists: a query matters only in that
-its documents share its weight.
+The simplest thing that can be done with grades. It is the only loss here that knows no lists: a query matters only in
+that its documents share its weight.
 """
 
 from __future__ import annotations

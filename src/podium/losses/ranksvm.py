@@ -2,9 +2,9 @@
 
     L = Σ_{y_i > y_j} max(0, m − (s_i − s_j))^p,        p = 1, or 2 with ``squared``
 
-The pairs of long lists are never visited. Walking down the sorted scores, the documents that come within the margin of the present one
-only ever grow in number; a Fenwick tree over the grades holds their counts and sums, so that each document finds its own
-pairs' total in O(log n) (after Joachims, "A support vector method for multivariate performance measures", ICML 2005).
+The pairs of long lists are never visited. Walking down the sorted scores, the documents that come within the margin of
+the present one only ever grow in number; a Fenwick tree over the grades holds their counts and sums, so that each
+document finds its own pairs' total in O(log n) steps.
 
 Herbrich, Graepel and Obermayer, "Large margin rank boundaries for ordinal regression", 2000; Joachims, "Optimizing
 search engines using clickthrough data", KDD 2002; squared: Chapelle and Keerthi, "Efficient algorithms for ranking with
@@ -21,6 +21,8 @@ from numba import njit
 from podium.losses.base import Loss
 from podium.losses.groups import grade_index, label_groups, pair_scale
 from podium.losses.pairs import over_pairs
+from podium.parameters import require_number
+from podium.solvers.elementary import all_finite
 from podium.solvers.sorting import descending
 
 SHORT = 500
@@ -59,8 +61,7 @@ class RankSVMLoss(Loss):
         self.normalize = normalize
 
     def prepare(self, labels: np.ndarray, offsets: np.ndarray) -> tuple[Any, ...]:
-        if not self.margin > 0:
-            raise ValueError(f"margin must be positive; got {self.margin!r}")
+        require_number("margin", self.margin, above=0.0)
         groups = label_groups(labels, offsets)
         scale = pair_scale(groups, self.normalize)
         return *groups, grade_index(*groups, offsets), scale, float(self.margin), bool(self.squared)
@@ -80,6 +81,8 @@ def ranksvm(
     n = len(scores)
     orders, all_bounds, first, grades, scale, margin, squared = prepared
     order, bounds = orders[start : start + n], all_bounds[first[q] : first[q + 1]]
+    if not all_finite(scores):
+        return np.nan  # the caller says which query it is
     if n <= SHORT:
         number = scores.dtype.type
         settings = number(margin), number(not squared), number(squared)

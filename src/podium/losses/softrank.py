@@ -20,6 +20,7 @@ import numpy as np
 from numba import njit, prange
 
 from podium.losses.base import Loss
+from podium.losses.boltzrank import worth_at_least_nothing
 from podium.losses.groups import label_order
 from podium.losses.loop import ONLY_PRANGE
 from podium.metrics import Metric, metric
@@ -52,7 +53,7 @@ class SoftRankLoss(Loss):
     learn_sigma : bool
         Learn log σ along with the scorer: the loss's one parameter.
     metric : str or Metric
-        ``"ndcg"`` or ``"ndcg@k"``; gains and discounts are those of its convention.
+        ``"ndcg"`` or ``"ndcg@k"``; gains and discounts are those of its convention. Grades below 0 are worth nothing.
 
     Examples
     --------
@@ -91,7 +92,7 @@ class SoftRankLoss(Loss):
         soft = metric(self.metric)
         if soft.family != "ndcg":
             raise ValueError(f"SoftRank is a soft NDCG; got metric={self.metric!r}. BoltzRankLoss takes any metric")
-        soft.per_query(labels, labels, offsets)  # raises, saying so, where labels are no grades
+        worth_at_least_nothing(soft).per_query(labels, labels, offsets)  # raises, saying so, where 2^label is too large
         discounts = _discounts(int(np.diff(offsets).max(initial=0)), soft)
         shares = _shares(labels, offsets, label_order(labels, offsets), soft.rules.gain == "linear", discounts)
         return shares, discounts, APPROXIMATIONS.index(self.approximation), float(self.sigma)

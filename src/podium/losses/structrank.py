@@ -222,7 +222,7 @@ def _graded_none(
     low, high = extent(scores)
     n_nodes = count_nodes(float(high) - float(low), h)
     value = 0.0
-    if grid_is_cheaper(len(scores), float(n_edges), len(bounds) - 1, n_nodes):
+    if grid_is_cheaper(len(scores), float(n_edges), len(bounds) - 1, n_nodes, 10.0):
         r = node_differences(n_nodes, h)
         count = pair_histogram(scores, order, bounds, float(low), h, n_nodes)
         slope = np.empty(len(r))
@@ -300,29 +300,29 @@ def structrank(
     if not all_finite(scores):
         return np.nan  # the caller says which query it is
     n = len(scores)
-    w1, w2 = parameters[0], parameters[1]
+    w1, w2 = (parameters[0], parameters[1]) if len(parameters) > 0 else (1.0, 1.0)
     h = logistic_spacing / max(w1, w2 if topology == _FULL else w1, _SMALLEST_WEIGHT)
-    result = np.zeros(n)
-    d_parameters[:] = 0.0
+    result, d_weights = np.zeros(n), np.zeros(2)
     if topology == _RANDOM:
         here = slice(first_term[q], first_term[q + 1])
-        value, total = _drawn_terms(scores, documents[here], term_weight[here], w1, w2, result, d_parameters)
+        value, total = _drawn_terms(scores, documents[here], term_weight[here], w1, w2, result, d_weights)
     elif len(first_edge) > 0:
         here = slice(first_edge[q], first_edge[q + 1])
         if topology == _FULL:
-            value, total = _edges_full(scores, winner[here], loser[here], weight[here], w1, w2, h, result, d_parameters)
+            value, total = _edges_full(scores, winner[here], loser[here], weight[here], w1, w2, h, result, d_weights)
         else:
-            value, total = _edges_none(scores, winner[here], loser[here], weight[here], w1, result, d_parameters)
+            value, total = _edges_none(scores, winner[here], loser[here], weight[here], w1, result, d_weights)
     else:
         grades = bounds[first_bound[q] : first_bound[q + 1]]
         if topology == _FULL:
-            value, total = _graded_full(scores, order[start : start + n], grades, w1, w2, h, result, d_parameters)
+            value, total = _graded_full(scores, order[start : start + n], grades, w1, w2, h, result, d_weights)
         else:
-            value, total = _graded_none(scores, order[start : start + n], grades, w1, h, result, d_parameters)
+            value, total = _graded_none(scores, order[start : start + n], grades, w1, h, result, d_weights)
     scale = 0.0 if total == 0.0 else 1.0 / total if normalize else 1.0
     for i in range(n):
         gradient[i] = result[i] * scale
-    d_parameters *= scale
+    for p in range(len(d_parameters)):
+        d_parameters[p] = d_weights[p] * scale
     return value * scale
 
 
@@ -338,14 +338,18 @@ class StructRankLoss(Loss):
         Average over the query's terms (the default), so that long lists do not dominate, or add them up.
     tolerance : float
         Relative error allowed in value and gradient where ``full`` and ``none`` are summed on a grid.
+    learn_weights : bool
+        Learn w1 and w2 (the default), or keep both at 1. A scorer whose scores can be scaled at will, such as a linear
+        one, does not need them: they would only undo its penalty.
     neighbours, draws : int
         For ``random``: each edge is joined to ``neighbours`` others, ``draws`` times over; drawn anew in each epoch.
     most_terms : int
         For ``random``: at most this many terms per document; longer lists get a sample of the edges.
     random_state : int
 
-    The loss has two parameters of its own, w1 and w2, both positive. Labels are grades, or :class:`podium.Preferences`.
-    A list with fewer than two edges has no pair of them: under ``full`` and ``random`` it contributes 0.
+    The loss has two parameters of its own, w1 and w2, both positive, that start at 1. Labels are grades, or
+    :class:`podium.Preferences`. A list with fewer than two edges has no pair of them: under ``full`` and ``random``
+    it contributes 0.
 
     Examples
     --------
@@ -366,6 +370,7 @@ class StructRankLoss(Loss):
         topology: str = "full",
         normalize: bool = True,
         tolerance: float = 1e-6,
+        learn_weights: bool = True,
         neighbours: int = 5,
         draws: int = 3,
         most_terms: int = 64,
@@ -374,16 +379,17 @@ class StructRankLoss(Loss):
         self.topology = topology
         self.normalize = normalize
         self.tolerance = tolerance
+        self.learn_weights = learn_weights
         self.neighbours = neighbours
         self.draws = draws
         self.most_terms = most_terms
         self.random_state = random_state
 
     def initial_parameters(self) -> np.ndarray:
-        return np.ones(2)
+        return np.ones(2 if self.learn_weights else 0)
 
     def parameter_bounds(self) -> list[tuple[float | None, float | None]]:
-        return [(1e-6, None), (1e-6, None)]
+        return [(1e-6, None)] * self.n_parameters
 
     def prepare(self, labels: np.ndarray | Preferences, offsets: np.ndarray) -> tuple[Any, ...]:
         choose("topology", self.topology, _TOPOLOGIES)

@@ -177,7 +177,7 @@ def _one_list(
     low, high = extent(scores)
     n_nodes = count_nodes(float(high) - float(low), h)
     n_pairs = 0.5 * n * (n - 1.0)
-    if grid_is_cheaper(n, n_pairs, len(bounds) - 1, n_nodes):
+    if grid_is_cheaper(n, n_pairs, len(bounds) - 1, n_nodes, 4.0):
         value, of_a = _on_grid(model, scores, order, bounds, a, float(low), h, n_nodes, result)
     else:
         value, of_a = _pair_by_pair(model, scores, order, bounds, a, result)
@@ -238,6 +238,9 @@ class _TiedPairs(Loss):
     def __init__(self, normalize: bool = True, tolerance: float = 1e-6) -> None:
         self.normalize = normalize
         self.tolerance = tolerance
+
+    def likelihood(self) -> Loss:
+        return type(self)(normalize=False, tolerance=self.tolerance)
 
     def initial_parameters(self) -> np.ndarray:
         return np.zeros(1)

@@ -91,8 +91,7 @@ def cumulate(
             shared /= group_end - r
         if r < group_end:
             worth = shared
-        if worth > 0.0:
-            total += worth if r < undiscounted else worth * LN2 / logs[r]
+        total += worth if r < undiscounted else worth * LN2 / logs[r]
         dcg[r] = total
 
 

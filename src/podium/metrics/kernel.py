@@ -167,7 +167,7 @@ def measure_queries(
             elif n_relevant > 0:
                 if family == AP:
                     divisor = min(n_relevant, cutoff) if rules.ap_divides_by_min else n_relevant
-                    value = precision_sum(ranked, ties, rules.relevant_from, last) / divisor
+                    value = precision_sum(ranked, ties, rules.relevant_from, last, order) / divisor
                 elif family == PRECISION:
                     value = precision(hits, cutoff, n_listed, rules.short_precision)
                 elif family == RECALL:

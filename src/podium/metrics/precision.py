@@ -30,6 +30,11 @@ def _group(ranked: np.ndarray, tie_end: np.ndarray, start: int, relevant_from: f
 def cumulative_hits(ranked: np.ndarray, tie_end: np.ndarray, relevant_from: float, hits: np.ndarray) -> None:
     """Expected number of relevant documents among the first 1, 2, … documents, as many as fit."""
     total = 0.0
+    if len(tie_end) == 0:
+        for r in range(len(hits)):
+            total += ranked[r] >= relevant_from
+            hits[r] = total
+        return
     start = 0
     while start < len(hits):
         end, relevant = _group(ranked, tie_end, start, relevant_from)
@@ -49,16 +54,16 @@ def precision(hits: np.ndarray, cutoff: int, n_listed: int, short: int) -> float
 
 
 @njit(error_model="numpy")
-def precision_sum(ranked: np.ndarray, tie_end: np.ndarray, relevant_from: float, depth: int) -> float:
-    """Sum of the precisions at the relevant documents among the first ``depth``."""
+def precision_sum(ranked: np.ndarray, tie_end: np.ndarray, relevant_from: float, depth: int, work: np.ndarray) -> float:
+    """Sum of the precisions at the relevant documents among the first ``depth``; ``work`` has room for their ranks."""
     total = 0.0
     hits = 0
     if len(tie_end) == 0:
-        for r in range(depth):
-            relevant = ranked[r] >= relevant_from
-            hits += relevant
-            precision_here = hits / (r + 1)  # divided whether needed or not: a wrong guess costs the processor more
-            total += precision_here if relevant else 0.0
+        for r in range(depth):  # written without a branch, which the processor would guess wrong all the time
+            work[hits] = r + 1
+            hits += ranked[r] >= relevant_from
+        for i in range(hits):
+            total += (i + 1) / work[i]
         return total
     start = 0
     while start < depth:

@@ -175,6 +175,22 @@ class BaseRanker(BaseEstimator):  # type: ignore[misc]
         values = metric("ndcg@10").per_query(queries.labels, self._scores(queries), queries.offsets)
         return float(np.average(values, weights=query_weights(sample_weight, queries)))
 
+    def log_likelihood(self, X: Any, y: Any = None, qid: Any = None) -> float:
+        """Mean over lists of the log-probability of their labels, constants included.
+
+        For rankers whose loss is a likelihood: PMOP, ListMLE, PairTies (there, the sum over a list's pairs).
+        """
+        loss = self._loss()
+        likelihood = None if loss is None else loss.likelihood()
+        if likelihood is None:
+            raise ValueError(f"{type(self).__name__} does not model probabilities of labels")
+        self._require_fitted()
+        queries = as_queries(X, y, qid, labelled=True)
+        self._check_features(queries, X)
+        scores = self._scores(queries)
+        bound = likelihood.bind(queries.labels, queries.offsets)
+        return -bound.value_and_gradient(scores, parameters=self.loss_parameters_).value
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted ranker to one file, which :func:`podium.load` reads. No pickle: loading it runs no code."""
         from podium.saving import save

@@ -21,7 +21,7 @@ def as_queries(X: Any, y: Any = None, qid: Any = None, *, labelled: bool) -> Que
         if y is not None or qid is not None:
             raise ValueError("Queries bring their own labels and query ids: leave out y and qid")
         if labelled:
-            _ = X.labels  # raises, saying so, if there are none
+            _ = X.targets  # raises, saying so, if there are none
         return X
     if labelled and y is None:
         raise ValueError("this needs labels: it requires y to be passed, but the target y is None")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from podium.losses import LambdaRankLoss
 from podium.losses.base import Loss
-from podium.losses.lambdarank import LambdaRankLoss
 from podium.rankers.base import BaseRanker
 from podium.scorers.linear import Linear
 from podium.training.base import Trainer

@@ -1,16 +1,12 @@
-"""Presets whose loss looks at the list as a whole: ListNet, ListMLE, PMOP."""
+"""Presets whose loss looks at the list as a whole: ListNet, ListMLE."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from podium.losses import ListMLELoss, ListNetLoss
 from podium.losses.base import Loss
-from podium.losses.listmle import ListMLELoss
-from podium.losses.listnet import ListNetLoss
-from podium.losses.pmop import PMOPLoss
 from podium.rankers.preset import LinearPreset
-from podium.training.base import Trainer
-from podium.training.stochastic import Stochastic
 
 
 class ListNet(LinearPreset):
@@ -85,48 +81,6 @@ class ListMLE(LinearPreset):
 
     def _loss(self) -> Loss:
         return ListMLELoss(ties=self.ties, random_state=seed_of(self.random_state))
-
-
-class PMOP(LinearPreset):
-    """PMOP: likelihood of the ordered partition that the grades make; tied documents are chosen together.
-
-    Truyen, Phung, Venkatesh: Probabilistic models over ordered partitions with applications in document ranking and
-    collaborative filtering. SDM 2011.
-
-    Parameters
-    ----------
-    potential : {"arithmetic", "geometric"}
-        How well documents go together: the mean of their e^s, or e to the mean of their s.
-    method : {"exact", "gibbs", "mh"}
-        The likelihood itself, or the paper's samplers, which are trained with stochastic steps.
-    l2, l1, max_iter, tolerance, normalize, random_state, verbose
-        See :class:`LinearPreset`. For the samplers, ``max_iter`` counts epochs, 100 at most, and ``tolerance`` has no
-        meaning.
-    """
-
-    def __init__(
-        self,
-        potential: str = "arithmetic",
-        method: str = "exact",
-        l2: float = 1e-3,
-        l1: float = 0.0,
-        max_iter: int = 1000,
-        tolerance: float = 1e-8,
-        normalize: str | None = "standard",
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(l2, l1, max_iter, tolerance, normalize, random_state, verbose)
-        self.potential = potential
-        self.method = method
-
-    def _loss(self) -> Loss:
-        return PMOPLoss(potential=self.potential, method=self.method, random_state=seed_of(self.random_state))
-
-    def _trainer(self) -> Trainer:
-        if self.method == "exact":
-            return super()._trainer()
-        return Stochastic(epochs=min(self.max_iter, 100), learning_rate=0.1, optimizer="sgd")
 
 
 def seed_of(random_state: Any) -> int:

@@ -4,14 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
+from podium.losses import StructRankLoss
 from podium.rankers.base import BaseRanker
 from podium.rankers.floors import BestFeature, RandomRanker
 from podium.rankers.lambdarank import LambdaRank
-from podium.rankers.listwise import PMOP, ListMLE, ListNet
+from podium.rankers.listwise import ListMLE, ListNet
+from podium.rankers.pairties import PairTies
 from podium.rankers.pairwise import RankNet, RankRegress, RankSVM
+from podium.rankers.pmop import PMOP
 from podium.rankers.pointwise import Regression
+from podium.rankers.ranker import Ranker
+from podium.rankers.structrank import StructRank
+from podium.scorers.linear import Linear
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +42,15 @@ def _best_feature(metric: Any = "ndcg@10", random_state: Any = None) -> BestFeat
     return BestFeature(metric)
 
 
+def _structrank_linear(
+    topology: str = "full", l2: float = 1e-3, normalize: str | None = "standard", random_state: Any = None
+) -> Ranker:
+    loss = StructRankLoss(topology, learn_weights=False)
+    return Ranker(loss, Linear(l2=l2), normalize=normalize, random_state=random_state)
+
+
+# The ranges hold what validation queries preferred on OHSUMED under either normalisation, and less for larger data.
+# Losses are on different scales: ListMLE's is a sum over documents, so its penalties are larger.
 METHODS: Mapping[str, Method] = {
     method.name: method
     for method in (
@@ -52,7 +68,7 @@ METHODS: Mapping[str, Method] = {
             "Plackett-Luce likelihood of the order",
             "Xia et al., ICML 2008",
             "listwise",
-            {"l2": [1e-2, 1e-1, 1.0, 10.0]},
+            {"l2": [0.1, 1.0, 10.0, 100.0]},
         ),
         Method(
             "pmop",
@@ -60,13 +76,54 @@ METHODS: Mapping[str, Method] = {
             "likelihood of the ordered partition, ties and all",
             "Truyen et al., SDM 2011",
             "listwise",
+            {"l2": [1e-3, 1e-2, 1e-1, 1.0]},
+        ),
+        Method(
+            "pmop-geometric",
+            partial(PMOP, potential="geometric"),
+            "the same with the geometric potential, exact",
+            "Truyen et al., SDM 2011",
+            "listwise",
             {"l2": [1e-2, 1e-1, 1.0, 10.0]},
+        ),
+        Method(
+            "structrank",
+            StructRank,
+            "all preferences of a list as one network, on kernel regression",
+            "Huang & Frey, NIPS 2008",
+            "listwise",
+            {"radius": [5.0, 10.0, 20.0]},
+            stochastic=True,
+        ),
+        Method(
+            "structrank-linear",
+            _structrank_linear,
+            "the same loss on a linear scorer",
+            "Huang & Frey, NIPS 2008",
+            "listwise",
+            {"l2": [1e-4, 1e-3, 1e-2, 1e-1]},
         ),
         Method(
             "ranknet",
             RankNet,
             "logistic loss on pairs",
             "Burges et al., ICML 2005",
+            "pairwise",
+            {"l2": [1e-4, 1e-2, 1e-1, 1.0]},
+        ),
+        Method(
+            "davidson",
+            PairTies,
+            "pairs that may be tied, Davidson's model",
+            "Davidson, JASA 1970",
+            "pairwise",
+            {"l2": [1e-4, 1e-3, 1e-2, 1e-1]},
+        ),
+        Method(
+            "rao-kupper",
+            partial(PairTies, model="rao-kupper"),
+            "pairs that may be tied, Rao and Kupper's model",
+            "Rao & Kupper, JASA 1967",
             "pairwise",
             {"l2": [1e-4, 1e-3, 1e-2, 1e-1]},
         ),
@@ -76,7 +133,7 @@ METHODS: Mapping[str, Method] = {
             "squared hinge loss on pairs",
             "Joachims, KDD 2002",
             "pairwise",
-            {"l2": [1e-4, 1e-3, 1e-2, 1e-1]},
+            {"l2": [1e-4, 1e-2, 1e-1, 1.0]},
         ),
         Method(
             "rankregress",
@@ -84,7 +141,7 @@ METHODS: Mapping[str, Method] = {
             "squared error on differences of pairs",
             "baseline of Truyen et al., SDM 2011",
             "pairwise",
-            {"l2": [1e-4, 1e-3, 1e-2, 1e-1]},
+            {"l2": [1e-4, 1e-2, 1e-1, 1.0]},
         ),
         Method(
             "lambdarank",
@@ -101,7 +158,7 @@ METHODS: Mapping[str, Method] = {
             "least squares on the grades",
             "folklore",
             "pointwise",
-            {"l2": [1e-4, 1e-3, 1e-2, 1e-1]},
+            {"l2": [1e-4, 1e-2, 1e-1, 1.0]},
         ),
         Method("best-feature", _best_feature, "the best single feature, up or down", "floor", "floor"),
         Method("random", RandomRanker, "chance", "floor", "floor"),

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from podium.losses import RankNetLoss, RankRegressLoss, RankSVMLoss
 from podium.losses.base import Loss
-from podium.losses.ranknet import RankNetLoss
-from podium.losses.rankregress import RankRegressLoss
-from podium.losses.ranksvm import RankSVMLoss
 from podium.rankers.preset import LinearPreset
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from podium.losses import RegressionLoss
 from podium.losses.base import Loss
-from podium.losses.pointwise import RegressionLoss
 from podium.rankers.preset import LinearPreset
 
 

@@ -67,7 +67,7 @@ class KernelModel(SmoothModel):
     def _probabilities(self, x: np.ndarray, hidden: np.ndarray | None) -> np.ndarray:
         """(rows, landmarks) K/ΣK, computed from exponents so that far-away documents still get a nearest landmark."""
         a = self.theta.astype(x.dtype)  # float32 features stay float32 through the products and the exponential
-        z, landmarks = x * a, self.features * a
+        z, landmarks = x * a, self.features.astype(x.dtype, copy=False) * a
         exponent = z @ landmarks.T
         exponent -= 0.5 * (landmarks**2).sum(axis=1)  # ½|z|² is the same for the whole row and cancels
         if hidden is not None:

@@ -1,7 +1,7 @@
 """Dense layers inside compiled loops: what small networks are made of.
 
-Documents are columns here: a block of them is a (width, documents) array, so that loops run along documents and vectorise
-however narrow a layer is. Everything is computed in the features' own type; sums over documents go to float64.
+Documents are columns here: a block of them is a (width, documents) array, so that loops run along documents and
+vectorise however narrow a layer is. Everything is computed in the features' own type; sums over blocks are float64.
 
 A network's weights are one flat array: for each layer its matrix (outputs × inputs, row by row), then its biases. Its
 activations are one flat array too: for each layer, inputs included, a (width, documents) block.
@@ -9,12 +9,12 @@ activations are one flat array too: for each layer, inputs included, a (width, d
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import scipy.linalg.cython_blas  # noqa: F401  np.dot in compiled code is this; loaded here, thread limits can reach it
 from numba import njit, types
-from numba.extending import overload
+from numba.extending import intrinsic, overload
 
 from podium.solvers.elementary import FAST, exp
 
@@ -30,26 +30,6 @@ BLOCK = 256
 _WORTH_BLAS = 1 << 19  # multiplications of one product; below, a call costs more than it saves
 
 
-class Net(NamedTuple):
-    """The shape of a network. Compiled code takes it as it is."""
-
-    sizes: np.ndarray
-    """(n_layers + 1,) widths, from the features to the one output."""
-    activation: int
-    """Of hidden layers."""
-    output: int
-    """Activation of the output."""
-    mean: np.ndarray
-    """(n_features,) subtracted from the features, in their type."""
-    inverse_scale: np.ndarray
-    """(n_features,) what they are then multiplied with."""
-
-
-def unscaled(n_features: int) -> tuple[np.ndarray, np.ndarray]:
-    """Mean and inverse scale that leave features as they are."""
-    return np.zeros(n_features), np.ones(n_features)
-
-
 def initial_weights(sizes: np.ndarray, activation: int, rng: np.random.Generator) -> np.ndarray:
     """Random weights that keep the scale of what goes through a layer, and no biases."""
     gain = 2.0 if activation == RELU else 1.0
@@ -63,6 +43,17 @@ def is_weight(sizes: np.ndarray) -> np.ndarray:
     """(n_weights,) which entries of the flat array are not biases."""
     pairs = zip(sizes[:-1].tolist(), sizes[1:].tolist(), strict=True)
     return np.concatenate([np.repeat([True, False], [n_in * n_out, n_out]) for n_in, n_out in pairs])
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def apart(typingctx: Any) -> Any:
+    """Called in a function, keeps it from being copied into its callers, which made them take a minute to compile."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        builder.function.attributes.add("noinline")
+        return context.get_dummy_value()
+
+    return types.void(), codegen
 
 
 # Written out, since array expressions make Numba compile their error messages: ten seconds instead of one.
@@ -96,13 +87,18 @@ def total(sizes: np.ndarray) -> int:
     return result
 
 
-def load_block(rows: Any, start: int, mean: np.ndarray, inverse_scale: np.ndarray, out: np.ndarray) -> None:
-    """``out`` (n_features, n) = the standardized features of ``n`` documents from number ``start``."""
+def load_block(rows: Any, start: int, scaling: np.ndarray, out: np.ndarray) -> None:
+    """``out`` (n_features, n) = the features of ``n`` documents from number ``start``, standardized.
+
+    ``scaling`` (2, n_features) are what is subtracted and what is then multiplied with.
+    """
     raise NotImplementedError("for compiled code only")
 
 
 @njit(error_model="numpy")
-def _load_dense(rows: np.ndarray, start: int, mean: np.ndarray, inverse_scale: np.ndarray, out: np.ndarray) -> None:
+def _load_dense(rows: np.ndarray, start: int, scaling: np.ndarray, out: np.ndarray) -> None:
+    apart()
+    mean, inverse_scale = scaling[0], scaling[1]
     for i in range(out.shape[1]):
         row = rows[start + i]
         for j in range(len(row)):
@@ -110,7 +106,9 @@ def _load_dense(rows: np.ndarray, start: int, mean: np.ndarray, inverse_scale: n
 
 
 @njit(error_model="numpy")
-def _load_sparse(rows: Any, start: int, mean: np.ndarray, inverse_scale: np.ndarray, out: np.ndarray) -> None:
+def _load_sparse(rows: Any, start: int, scaling: np.ndarray, out: np.ndarray) -> None:
+    apart()
+    mean, inverse_scale = scaling[0], scaling[1]
     data, indices, bounds = rows
     for j in range(len(mean)):
         fill(out[j], -mean[j] * inverse_scale[j])
@@ -120,10 +118,10 @@ def _load_sparse(rows: Any, start: int, mean: np.ndarray, inverse_scale: np.ndar
 
 
 @overload(load_block, strict=False)  # type: ignore[untyped-decorator]
-def _load_by_type(rows: Any, start: Any, mean: Any, inverse_scale: Any, out: Any) -> Any:
+def _load_by_type(rows: Any, start: Any, scaling: Any, out: Any) -> Any:
     if isinstance(rows, types.Array):
-        return lambda rows, start, mean, inverse_scale, out: _load_dense(rows, start, mean, inverse_scale, out)
-    return lambda rows, start, mean, inverse_scale, out: _load_sparse(rows, start, mean, inverse_scale, out)
+        return lambda rows, start, scaling, out: _load_dense(rows, start, scaling, out)
+    return lambda rows, start, scaling, out: _load_sparse(rows, start, scaling, out)
 
 
 @njit(error_model="numpy")
@@ -135,6 +133,7 @@ def part(flat: np.ndarray, first: int, height: int, width: int) -> np.ndarray:
 @njit(fastmath=FAST, error_model="numpy")
 def transform(weights: np.ndarray, biases: np.ndarray, x: np.ndarray, out: np.ndarray) -> None:
     """``out = weights @ x + biases``; rows beyond the last bias have none."""
+    apart()
     n_out, n_in = weights.shape
     if weights.size * x.shape[1] >= _WORTH_BLAS and n_out >= 8:
         np.dot(weights, x, out)
@@ -162,6 +161,7 @@ def transform(weights: np.ndarray, biases: np.ndarray, x: np.ndarray, out: np.nd
 @njit(fastmath=FAST, error_model="numpy")
 def transform_back(weights: np.ndarray, d_out: np.ndarray, d_x: np.ndarray) -> None:
     """``d_x = weights.T @ d_out``."""
+    apart()
     if weights.size * d_x.shape[1] >= _WORTH_BLAS:
         np.dot(weights.T, d_out, d_x)
         return
@@ -177,6 +177,7 @@ def transform_back(weights: np.ndarray, d_out: np.ndarray, d_x: np.ndarray) -> N
 @njit(fastmath=FAST, error_model="numpy")
 def add_outer(d_out: np.ndarray, x: np.ndarray, d_weights: np.ndarray) -> None:
     """``d_weights += d_out @ x.T``, flat and float64."""
+    apart()
     n_out, n_in = len(d_out), len(x)
     if d_weights.size * x.shape[1] >= _WORTH_BLAS and n_out >= 8:
         product = np.dot(d_out, x.T)
@@ -197,6 +198,7 @@ def add_outer(d_out: np.ndarray, x: np.ndarray, d_weights: np.ndarray) -> None:
 @njit(fastmath=FAST, error_model="numpy")
 def add_rows_sums(d_out: np.ndarray, d_biases: np.ndarray) -> None:
     """``d_biases += d_out.sum(axis=1)`` for as many rows as there are biases."""
+    apart()
     for h in range(len(d_biases)):
         d, row_sum = d_out[h], 0.0
         for i in range(len(d)):
@@ -207,6 +209,7 @@ def add_rows_sums(d_out: np.ndarray, d_biases: np.ndarray) -> None:
 @njit(fastmath=FAST, error_model="numpy")
 def activate(kind: int, z: np.ndarray) -> None:
     """Apply an activation in place."""
+    apart()
     number = z.dtype.type
     if kind == TANH:
         steep, height, one = number(2 * SLOPE), number(HEIGHT), number(1.0)
@@ -221,6 +224,7 @@ def activate(kind: int, z: np.ndarray) -> None:
 @njit(fastmath=FAST, error_model="numpy")
 def deactivate(kind: int, y: np.ndarray, d: np.ndarray) -> None:
     """Multiply ``d`` by the activation's derivative where its value is ``y``."""
+    apart()
     number = y.dtype.type
     if kind == TANH:
         a, b = number(HEIGHT * SLOPE), number(SLOPE / HEIGHT)
@@ -232,24 +236,33 @@ def deactivate(kind: int, y: np.ndarray, d: np.ndarray) -> None:
 
 
 @njit(error_model="numpy")
-def net_forward(net: Net, weights: np.ndarray, activations: np.ndarray, width: int) -> np.ndarray:
-    """Fill in the activations above the inputs, for ``width`` documents; returns the (width,) outputs."""
-    n_layers = len(net.sizes) - 1
+def net_forward(
+    sizes: np.ndarray, hidden: int, output: int, weights: np.ndarray, activations: np.ndarray, width: int
+) -> np.ndarray:
+    """Fill in the activations above the inputs, for ``width`` documents; returns the (width,) outputs.
+
+    ``sizes`` are the widths of the layers from the features to the one output; ``hidden`` and ``output`` say which
+    activations they have.
+    """
+    apart()
+    n_layers = len(sizes) - 1
     at, used = 0, 0
     for layer in range(n_layers):
-        n_in, n_out = net.sizes[layer], net.sizes[layer + 1]
+        n_in, n_out = sizes[layer], sizes[layer + 1]
         x, y = part(activations, at, n_in, width), part(activations, at + n_in, n_out, width)
-        biases = weights[used + n_in * n_out : used + (n_in + 1) * n_out]
-        transform(weights[used : used + n_in * n_out].reshape((n_out, n_in)), biases, x, y)
-        activate(net.activation if layer < n_layers - 1 else net.output, y.reshape(n_out * width))
+        end = used + n_in * n_out
+        transform(weights[used:end].reshape((n_out, n_in)), weights[end : end + n_out], x, y)
+        activate(hidden if layer < n_layers - 1 else output, y.reshape(n_out * width))
         at += n_in
-        used += (n_in + 1) * n_out
+        used = end + n_out
     return activations[at * width : (at + 1) * width]
 
 
 @njit(error_model="numpy")
 def net_backward(
-    net: Net,
+    sizes: np.ndarray,
+    hidden: int,
+    output: int,
     weights: np.ndarray,
     activations: np.ndarray,
     deltas: np.ndarray,
@@ -260,20 +273,19 @@ def net_backward(
 
     ``deltas`` is scratch space like ``activations``.
     """
+    apart()
     width = len(d_output)
-    n_layers = len(net.sizes) - 1
-    at, used = total(net.sizes) - net.sizes[-1], len(weights)
+    n_layers = len(sizes) - 1
+    at, used = total(sizes) - 1, len(weights)
     copy_into(deltas[at * width : (at + 1) * width], d_output)
     for layer in range(n_layers - 1, -1, -1):
-        n_in, n_out = net.sizes[layer], net.sizes[layer + 1]
-        d_y = part(deltas, at, n_out, width)
-        y = part(activations, at, n_out, width)
-        deactivate(net.activation if layer < n_layers - 1 else net.output, y.reshape(y.size), d_y.reshape(y.size))
+        n_in, n_out = sizes[layer], sizes[layer + 1]
+        y, d_y = part(activations, at, n_out, width), part(deltas, at, n_out, width)
+        deactivate(hidden if layer < n_layers - 1 else output, y.reshape(n_out * width), d_y.reshape(n_out * width))
         at -= n_in
         used -= (n_in + 1) * n_out
-        x = part(activations, at, n_in, width)
         end = used + n_in * n_out
-        add_outer(d_y, x, gradient[used:end])
+        add_outer(d_y, part(activations, at, n_in, width), gradient[used:end])
         add_rows_sums(d_y, gradient[end : end + n_out])
         if layer > 0:
             transform_back(weights[used:end].reshape((n_out, n_in)), d_y, part(deltas, at, n_in, width))

@@ -2,24 +2,22 @@
 
     h_0 = x,   h_l = a(W_l h_{l−1} + b_l),   score(x) = o(w · h_L + c)
 
-with a the scaled tanh 1.7159 tanh(2z/3) or max(z, 0), and o the identity or the scaled tanh. With one hidden layer of five
-units and a tanh output it is the individual potential of BoltzRank (Volkovs & Zemel, ICML 2009).
+with a the scaled tanh 1.7159 tanh(2z/3) or max(z, 0), and o the identity or the scaled tanh. With one hidden layer of
+five units and a tanh output it is the individual potential of BoltzRank (Volkovs & Zemel, ICML 2009).
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar
 
 import numpy as np
-from numba import njit
 
+from podium.losses.loop import Kernel, specialize
 from podium.parameters import choose, require_count, require_number
 from podium.queries import Queries
-from podium.scorers.base import Scorer
 from podium.scorers.layers import (
     ACTIVATIONS,
     BLOCK,
-    Net,
     copy_into,
     initial_weights,
     is_weight,
@@ -27,77 +25,50 @@ from podium.scorers.layers import (
     net_backward,
     net_forward,
     part,
-    total,
-    unscaled,
 )
-from podium.scorers.networks import NetworkKernels, NetworkModel
+from podium.scorers.networks import NetworkModel, NetworkScorer
 from podium.scorers.standardization import Standardization
 
-if TYPE_CHECKING:
-    from podium.training.base import Trainer
 
-
-class _Buffers(NamedTuple):
-    activations: np.ndarray
-    deltas: np.ndarray
-
-
-@njit(error_model="numpy")
-def _buffers(network: Net, weights: np.ndarray, longest: int) -> _Buffers:
-    size = total(network.sizes) * min(longest, BLOCK)
-    return _Buffers(np.empty(size, weights.dtype), np.empty(size, weights.dtype))
-
-
-@njit(error_model="numpy")
-def mlp(
-    network: Net,
+def _mlp(
+    shape: np.ndarray,
+    scaling: np.ndarray,
     rows: Any,
     start: int,
     stop: int,
     first: int,
     last: int,
     weights: np.ndarray,
-    buffers: _Buffers,
+    work: np.ndarray,
     values: np.ndarray,
     gradient: np.ndarray,
 ) -> None:
-    """See :mod:`podium.scorers.networks`."""
-    mean, inverse_scale = network.mean, network.inverse_scale
+    """See :mod:`podium.scorers.networks`; ``shape`` is the two activations and the widths of the layers."""
+    hidden, output, sizes = shape[0], shape[1], shape[2:]
+    activations, deltas = work[: len(work) // 2], work[len(work) // 2 :]
     for begin in range(0, last - first, BLOCK):
         value = values[begin : begin + BLOCK]
-        load_block(rows, first + begin, mean, inverse_scale, part(buffers.activations, 0, len(mean), len(value)))
-        scores = net_forward(network, weights, buffers.activations, len(value))
+        load_block(rows, first + begin, scaling, part(activations, 0, sizes[0], len(value)))
+        scores = net_forward(sizes, hidden, output, weights, activations, len(value))
         if len(gradient) == 0:
             copy_into(value, scores)
         else:
-            net_backward(network, weights, buffers.activations, buffers.deltas, value, gradient)
+            net_backward(sizes, hidden, output, weights, activations, deltas, value, gradient)
 
 
 class MLPModel(NetworkModel):
     """``theta`` holds each layer's matrix and biases, see :mod:`podium.scorers.layers`."""
 
-    kernels: ClassVar[NetworkKernels] = NetworkKernels(_buffers, mlp)
+    kernel: ClassVar[Kernel] = specialize(_mlp, net_forward)  # for its cache, which sees changes in the layers
 
-    def __init__(
-        self, theta: np.ndarray, net: Net, standardization: Standardization | None = None, l2: float = 0.0
-    ) -> None:
-        super().__init__(theta, int(net.sizes[0]), standardization, l2)
-        self.net = net
-
-    def network(self, mean: np.ndarray, inverse_scale: np.ndarray) -> Net:
-        return self.net._replace(mean=mean, inverse_scale=inverse_scale)
+    def work_size(self, longest: int) -> int:
+        return 2 * int(self.shape[2:].sum()) * min(longest, BLOCK)
 
     def weights_mask(self) -> np.ndarray:
-        return is_weight(self.net.sizes)
-
-    @classmethod
-    def from_weights(
-        cls, scorer: MLP, theta: np.ndarray, n_features: int, standardization: Standardization | None
-    ) -> Self:
-        return cls(theta, scorer.net(n_features), standardization, scorer.l2)
+        return is_weight(self.shape[2:])
 
 
-class MLP(Scorer):
+class MLP(NetworkScorer):
     """Multilayer perceptron on each document's features.
 
     Parameters
@@ -122,7 +93,6 @@ class MLP(Scorer):
     True
     """
 
-    folds_standardization: ClassVar[bool] = True
     model_class: ClassVar[type[MLPModel]] = MLPModel
 
     def __init__(
@@ -133,7 +103,7 @@ class MLP(Scorer):
         self.output = output
         self.l2 = l2
 
-    def net(self, n_features: int) -> Net:
+    def shape(self, n_features: int) -> np.ndarray:
         """The network's shape for this many features; checks the parameters."""
         hidden = self.hidden if isinstance(self.hidden, tuple | list) else (self.hidden,)
         for size in hidden:
@@ -141,8 +111,8 @@ class MLP(Scorer):
         choose("activation", self.activation, ("tanh", "relu"))
         choose("output", self.output, ("linear", "tanh"))
         require_number("l2", self.l2, at_least=0)
-        sizes = np.array([n_features, *hidden, 1], dtype=np.int64)
-        return Net(sizes, ACTIVATIONS.index(self.activation), ACTIVATIONS.index(self.output), *unscaled(n_features))
+        activations = ACTIVATIONS.index(self.activation), ACTIVATIONS.index(self.output)
+        return np.array([*activations, n_features, *hidden, 1], dtype=np.int64)
 
     def start(
         self,
@@ -152,10 +122,6 @@ class MLP(Scorer):
         intercept: bool = False,
         standardization: Standardization | None = None,
     ) -> MLPModel:
-        net = self.net(queries.n_features)
-        return MLPModel(initial_weights(net.sizes, net.activation, rng), net, standardization, self.l2)
-
-    def default_trainer(self) -> Trainer:
-        from podium.training import Stochastic
-
-        return Stochastic()
+        shape = self.shape(queries.n_features)
+        theta = initial_weights(shape[2:], int(shape[0]), rng)
+        return MLPModel(theta, shape, queries.n_features, standardization, self.l2)

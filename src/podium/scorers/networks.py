@@ -1,67 +1,67 @@
 """What models made of small compiled networks share: parallel passes over documents, penalty and state.
 
-A kind of network is two compiled functions and a tuple, its ``network``, that says its shape:
+A kind of network is one compiled function,
 
-    buffers(network, weights, longest) -> scratch space for lists of up to ``longest`` documents
-    run(network, rows, start, stop, first, last, weights, buffers, values, gradient)
+    run(shape, scaling, rows, start, stop, first, last, weights, work, values, gradient)
 
-``run`` works on documents ``first:last`` of the list ``start:stop``. With an empty ``gradient`` it writes their scores to
-``values``; else ``values`` are the derivatives with respect to these scores, and what they mean for the weights is added to
-``gradient``. (One function, since most of it is the same and compiling it takes seconds.) It uses no memory but the
-buffers, so a training loop can call it for one list after another.
+which works on documents ``first:last`` of the list ``start:stop``. With an empty ``gradient`` it writes their scores to
+``values``; else ``values`` are the derivatives with respect to these scores, and what they mean for the weights is
+added to ``gradient``. (One function, since most of it is the same and compiling it takes seconds.) ``shape`` are
+integers whose meaning is the network's own, ``scaling`` (2, n_features) standardizes features, and ``work`` is scratch
+space: as it takes no other memory, a training loop can call it for one list after another. Features, ``scaling``,
+``weights`` and ``work`` are of one type.
+
+Loops take ``run`` as an argument, a pointer to a function compiled once: what would be inlined into each loop and for
+each loss takes ten seconds to compile.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache
-from types import FunctionType
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-from numba import njit, prange
+from numba import from_dtype, njit, prange, typeof, types
 
-from podium.losses.loop import ONLY_PRANGE, Kernel, specialize
+from podium.losses.loop import ONLY_PRANGE, Kernel
 from podium.queries import Queries
 from podium.scorers.base import Backward, Scorer, SmoothModel, State, require_array
 from podium.scorers.rows import as_rows
 from podium.scorers.standardization import Standardization
 
+if TYPE_CHECKING:
+    from podium.training.base import Trainer
+
 _MOST_CHUNKS = 64  # enough for any number of cores; fixed, so that sums do not depend on their number
-
-
-class NetworkKernels(NamedTuple):
-    """The compiled functions of a kind of network."""
-
-    buffers: Kernel
-    run: Kernel
 
 
 class NetworkModel(SmoothModel):
     """A model whose scores are those of a compiled network."""
 
-    kernels: ClassVar[NetworkKernels]
+    kernel: ClassVar[Kernel]
+    """``run``."""
     listwise: ClassVar[bool] = False
     n_features: int
 
-    def __init__(self, theta: np.ndarray, n_features: int, standardization: Standardization | None, l2: float) -> None:
+    def __init__(
+        self, theta: np.ndarray, shape: np.ndarray, n_features: int, standardization: Standardization | None, l2: float
+    ) -> None:
         self.theta = theta
+        self.shape = shape
         self.n_features = n_features
         self.standardization = standardization or Standardization(np.zeros(n_features), np.ones(n_features))
         self._l2 = l2
 
-    def network(self, mean: np.ndarray, inverse_scale: np.ndarray) -> Any:
-        """The tuple that describes this network to compiled code."""
+    def work_size(self, longest: int) -> int:
+        """How much scratch space lists of up to ``longest`` documents take."""
         raise NotImplementedError
 
     def weights_mask(self) -> np.ndarray:
         """(n_parameters,) which parameters are weights, to be penalised, and not biases."""
         raise NotImplementedError
 
-    def typed_network(self, dtype: Any) -> Any:
-        """That tuple for features of this type."""
-        scaling = self.standardization
-        return self.network(scaling.mean.astype(dtype), scaling.inverse_scale.astype(dtype))
+    def scaling(self, dtype: Any) -> np.ndarray:
+        """(2, n_features) for features of this type."""
+        return np.array([self.standardization.mean, self.standardization.inverse_scale], dtype=dtype)
 
     def scores(self, queries: Queries) -> np.ndarray:
         scores = np.empty(queries.n_documents)
@@ -78,12 +78,14 @@ class NetworkModel(SmoothModel):
         dtype = queries.features.dtype
         parts, bounds = parts_of(queries, self.listwise)
         gradients = np.zeros((len(bounds) - 1, n_gradient))
-        network_pass(self.kernels)(
-            self.typed_network(dtype),
+        call_with_network(
+            _network_pass,
+            self,
             as_rows(queries.features),
             parts,
             bounds,
             self.theta.astype(dtype),
+            self.work_size(int((parts[:, 1] - parts[:, 0]).max(initial=0))),
             values,
             gradients,
         )
@@ -106,22 +108,33 @@ class NetworkModel(SmoothModel):
 
     @classmethod
     def from_state(cls, scorer: Scorer | None, state: State) -> Self:
+        assert isinstance(scorer, NetworkScorer)
         mean = require_array(state, "mean", (None,))
         standardization = Standardization(mean, require_array(state, "inverse_scale", mean.shape))
         theta = require_array(state, "weights", (None,))
-        model = cls.from_weights(scorer, theta, len(mean), standardization)
-        if len(theta) != len(model.weights_mask()):
+        model = cls(theta, scorer.shape(len(mean)), len(mean), standardization, scorer.l2)
+        n_weights = len(model.weights_mask())
+        if len(theta) != n_weights:
             raise ValueError(
-                f"the model has {len(theta)} weights, but {scorer!r} of {len(mean)} features has {len(model.weights_mask())}"
+                f"the model has {len(theta)} weights, but {scorer!r} of {len(mean)} features has {n_weights}"
             )
         return model
 
-    @classmethod
-    def from_weights(
-        cls, scorer: Any, theta: np.ndarray, n_features: int, standardization: Standardization | None
-    ) -> Self:
-        """The model that this scorer describes, with these weights."""
+
+class NetworkScorer(Scorer):
+    """A scorer whose models are compiled networks."""
+
+    folds_standardization: ClassVar[bool] = True
+    l2: float
+
+    def shape(self, n_features: int) -> np.ndarray:
+        """What the compiled network is told of its shape; checks the parameters."""
         raise NotImplementedError
+
+    def default_trainer(self) -> Trainer:
+        from podium.training import Stochastic
+
+        return Stochastic()
 
 
 def parts_of(queries: Queries, listwise: bool) -> tuple[np.ndarray, np.ndarray]:
@@ -151,49 +164,40 @@ def parts_of(queries: Queries, listwise: bool) -> tuple[np.ndarray, np.ndarray]:
     return parts.astype(np.int64), bounds.astype(np.int64)
 
 
-@njit(error_model="numpy")
-def _longest(parts: np.ndarray) -> int:
-    longest = 0
-    for i in range(len(parts)):
-        longest = max(longest, parts[i, 1] - parts[i, 0])
-    return longest
+def call_with_network(loop: Any, model: NetworkModel, rows: Any, *args: Any) -> Any:
+    """Call a compiled loop with a network: ``loop(run, shape, scaling, rows, *args)``.
+
+    Numba would take a compiled function for a constant and compile the loop for it alone; a signature that says
+    "function of these types" makes it a pointer. ``loop`` keeps its compiled versions, here as in its cache on disk.
+    """
+    dtype = (rows[0] if isinstance(rows, tuple) else rows).dtype
+    args = (model.shape, model.scaling(dtype), rows, *args)
+    number, flat = from_dtype(dtype), types.float64[::1]
+    run = types.void(
+        types.int64[::1], number[:, ::1], typeof(rows), *[types.int64] * 4, number[::1], number[::1], flat, flat
+    )
+    signature = (types.FunctionType(run), *map(typeof, args))
+    if signature not in loop.overloads:
+        loop.compile(signature)
+    return loop.overloads[signature].entry_point(type(model).kernel, *args)
 
 
+@njit(cache=True, parallel=ONLY_PRANGE, error_model="numpy")
 def _network_pass(
-    network: Any,
+    run: Kernel,
+    shape: np.ndarray,
+    scaling: np.ndarray,
     rows: Any,
     parts: np.ndarray,
     bounds: np.ndarray,
     weights: np.ndarray,
+    work_size: int,
     values: np.ndarray,
     gradients: np.ndarray,
 ) -> None:
     """Scores, or the gradient of each chunk."""
     for c in prange(len(bounds) - 1):
-        mine = parts[bounds[c] : bounds[c + 1]]
-        buffers = network_buffers(network, weights, _longest(mine))
-        for i in range(len(mine)):
-            start, stop, first, last = mine[i]
-            run_network(network, rows, start, stop, first, last, weights, buffers, values[first:last], gradients[c])
-
-
-def network_buffers(*_: Any) -> Any:
-    """The name that :func:`with_network` binds to a network's ``buffers``."""
-    raise AssertionError("a loop template was called without a network")
-
-
-def run_network(*_: Any) -> None:
-    """The name that :func:`with_network` binds to a network's ``run``."""
-    raise AssertionError("a loop template was called without a network")
-
-
-def with_network(loop: Callable[..., Any], kernels: NetworkKernels) -> Callable[..., Any]:
-    """A copy of a loop template in which these two names are a network's functions; see :mod:`podium.losses.loop`."""
-    names = {"network_buffers": kernels.buffers, "run_network": kernels.run}
-    return FunctionType(loop.__code__, {**loop.__globals__, **names}, f"{kernels.run.__name__}_{loop.__name__}")
-
-
-@cache
-def network_pass(kernels: NetworkKernels) -> Callable[..., None]:
-    """The parallel pass over documents, compiled for a kind of network."""
-    return specialize(with_network(_network_pass, kernels), kernels.run, parallel=ONLY_PRANGE)
+        work = np.empty(work_size, weights.dtype)
+        for i in range(bounds[c], bounds[c + 1]):
+            start, stop, first, last = parts[i, 0], parts[i, 1], parts[i, 2], parts[i, 3]
+            run(shape, scaling, rows, start, stop, first, last, weights, work, values[first:last], gradients[c])

@@ -135,13 +135,15 @@ def _log64(x: float) -> float:
     return e * LN2_HIGH_64 - ((half - (s * (half + r) + e * LN2_LOW_64)) - f)
 
 
-@njit(error_model="numpy")
+# fastmath must be named even where it is not wanted: left out, it is taken over from the first caller, and reordered
+# the correction below is nothing.
+@njit(fastmath=False, error_model="numpy")
 def _log1p32(u: np.float32) -> np.float32:
     w = np.float32(1.0) + u
     return _log32(w) + (u - (w - np.float32(1.0))) / w
 
 
-@njit(error_model="numpy")
+@njit(fastmath=False, error_model="numpy")
 def _log1p64(u: float) -> float:
     w = 1.0 + u
     return _log64(w) + (u - (w - 1.0)) / w

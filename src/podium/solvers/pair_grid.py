@@ -47,13 +47,14 @@ def count_nodes(span: float, h: float) -> int:
 
 
 @njit(cache=True, error_model="numpy")
-def grid_is_cheaper(n: int, n_pairs: float, n_grades: int, n_nodes: int) -> bool:
+def grid_is_cheaper(n: int, n_pairs: float, n_grades: int, n_nodes: int, per_pair: float) -> bool:
     """Whether ``n`` documents in ``n_grades`` are summed faster on a grid than pair by pair.
 
-    The weights are rough costs in nanoseconds: a pair; a document spread or gathered five times; a pair of nodes
-    in each grade's passes; a table entry. They only steer: both ways give the same answer.
+    The weights are rough costs in nanoseconds: a pair (``per_pair``, which depends on the loss); a document spread or
+    gathered five times; a pair of nodes in each grade's passes; a table entry. They only steer: both ways give the same
+    answer.
     """
-    return 4.0 * n_pairs > 150.0 * n + 1.0 * n_grades * n_nodes * n_nodes + 60.0 * n_nodes
+    return per_pair * n_pairs > 150.0 * n + 1.0 * n_grades * n_nodes * n_nodes + 60.0 * n_nodes
 
 
 @njit(error_model="numpy", fastmath={"contract"})

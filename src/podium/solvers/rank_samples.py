@@ -21,20 +21,15 @@ from numba import njit
 from podium.solvers.random import integer
 
 TOP_SHARE, LOWER_SHARE = 0.35, 0.20
+_FACTORIALS = np.cumprod(np.maximum(np.arange(21), 1))  # the next one is too large for 64 bits
 
 
-@njit(error_model="numpy")
-def count_rankings(n: int, most: int) -> int:
-    """Rankings of n documents, n!, or ``most`` if there are more."""
-    count = 1
-    for i in range(2, n + 1):
-        count *= i
-        if count >= most:
-            return most
-    return count
+def count_rankings(sizes: np.ndarray, most: int) -> np.ndarray:
+    """Rankings of lists of these sizes, n! each, or ``most`` where there are more."""
+    return np.minimum(_FACTORIALS[np.minimum(sizes, len(_FACTORIALS) - 1)], most)
 
 
-@njit(error_model="numpy")
+@njit(cache=True, error_model="numpy")
 def all_rankings(places: np.ndarray) -> None:
     """Fill ``places`` (n!, n) with every ranking once, in lexicographic order."""
     n_rankings, n = places.shape
@@ -52,7 +47,7 @@ def all_rankings(places: np.ndarray) -> None:
                 left[i] = left[i + 1]
 
 
-@njit(error_model="numpy")
+@njit(cache=True, error_model="numpy")
 def sample_rankings(order: np.ndarray, bounds: np.ndarray, stream: np.ndarray, places: np.ndarray) -> None:
     """Fill ``places`` (n_rankings, n) with rankings drawn as described above.
 
@@ -61,7 +56,7 @@ def sample_rankings(order: np.ndarray, bounds: np.ndarray, stream: np.ndarray, p
     """
     n_rankings, n_grades = len(places), len(bounds) - 1
     members = order.astype(np.int64)
-    grade, changed, documents = _grades(order, bounds), np.empty(len(order), np.int64), np.arange(len(order))
+    grade, changed, documents = _grades(order, bounds), np.empty(len(order), np.int64), members.copy()
     n_top, n_lower = int(TOP_SHARE * n_rankings + 0.5), int(LOWER_SHARE * n_rankings + 0.5)
     for k in range(n_rankings):
         changed[:] = grade

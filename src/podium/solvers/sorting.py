@@ -11,7 +11,7 @@ COUNTING = 200
 
 @njit(error_model="numpy")
 def descending(x: np.ndarray, order: np.ndarray) -> None:
-    """Write to ``order`` the positions of ``x`` from its largest entry to its smallest, equal ones in their given order."""
+    """Write to ``order`` the positions of ``x``, largest entry first, equal ones in their given order."""
     if len(x) <= COUNTING:
         _by_counting(x, order)
     else:

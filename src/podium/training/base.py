@@ -61,7 +61,7 @@ class Problem:
     verbose: int = 0
 
     def bind_loss(self) -> BoundLoss:
-        return self.loss.bind(self.queries.labels, self.queries.offsets, self.query_weight)
+        return self.loss.bind(self.queries.targets, self.queries.offsets, self.query_weight)
 
     def start_model(self, rng: np.random.Generator) -> SmoothModel:
         return self.scorer.start(

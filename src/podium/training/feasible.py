@@ -75,7 +75,7 @@ class Feasible(Stochastic):
 class _FeasibleEpoch(Epoch):
     settings: Feasible
 
-    def step(self, theta: np.ndarray, gradient: np.ndarray, rate: float) -> None:
+    def move(self, theta: np.ndarray, gradient: np.ndarray, rate: float) -> None:
         radius = self.settings.radius
         if self.settings.keep == "project":
             theta[:] = project(theta - rate * gradient, radius)

@@ -59,7 +59,7 @@ class LBFGS(Trainer):
         bound = problem.bind_loss()
         bound.start_epoch(0)
         function = objective(model, bound, problem.queries)
-        split = _Split(model.l1(), len(model.theta) + bound.loss.n_parameters)
+        split = _Split(model.l1(), len(model.theta), bound.loss.parameter_bounds())
         monitor = Monitor(problem, model, patience=self.patience)
         start = function.initial()
         best = self.select == "best"
@@ -130,23 +130,28 @@ class _Split:
     The variables are ``u = (theta with its negative parts cut off, negative parts of the penalised weights)``.
     """
 
-    def __init__(self, l1: np.ndarray | None, n: int) -> None:
+    def __init__(
+        self, l1: np.ndarray | None, n_model: int, loss_bounds: list[tuple[float | None, float | None]]
+    ) -> None:
+        n = n_model + len(loss_bounds)
         strength = np.zeros(n)
         if l1 is not None:
             strength[: len(l1)] = l1
         self.n = n
+        self.low, self.high = np.full(n, -np.inf), np.full(n, np.inf)
+        for i, (low, high) in enumerate(loss_bounds, n_model):
+            self.low[i] = -np.inf if low is None else low
+            self.high[i] = np.inf if high is None else high
         self.penalised = np.flatnonzero(strength)
         self.strength = strength[self.penalised]
 
     def bounds(self) -> Any:
-        if not len(self.penalised):
-            return None
         from scipy.optimize import Bounds
 
-        low = np.full(self.n + len(self.penalised), -np.inf)
+        low = np.append(self.low, np.zeros(len(self.penalised)))
         low[self.penalised] = 0.0
-        low[self.n :] = 0.0
-        return Bounds(low, np.inf)
+        high = np.append(self.high, np.full(len(self.penalised), np.inf))
+        return Bounds(low, high) if np.isfinite(low).any() or np.isfinite(high).any() else None
 
     def separate(self, theta: np.ndarray) -> np.ndarray:
         u = np.concatenate((theta, np.maximum(-theta[self.penalised], 0.0)))

@@ -34,7 +34,9 @@ class Objective:
         model, parameters = self.split(theta)
         value, d_theta, d_parameters = self.loss(model, parameters)
         if not math.isfinite(value):
-            raise ValueError(f"the loss became {value} in training: scores grew too large; rescale features or raise l2")
+            raise ValueError(
+                f"the loss became {value} in training: scores grew too large. Rescale features or raise l2"
+            )
         penalty, d_penalty = model.penalty()
         return value + penalty, np.concatenate((d_theta + d_penalty, d_parameters))
 

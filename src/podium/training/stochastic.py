@@ -8,11 +8,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from podium.parameters import choose, require_count, require_number
+from podium.scorers.base import SmoothModel
 from podium.scorers.linear import LinearModel
+from podium.scorers.networks import NetworkModel, call_with_network
 from podium.scorers.rows import as_rows
 from podium.training.base import Convergence, Fit, Problem, Trainer
 from podium.training.linear_epoch import linear_epoch
 from podium.training.monitor import Monitor, warn_not_converged
+from podium.training.network_epoch import network_epoch
 from podium.training.objective import Objective, objective
 from podium.training.steps import OPTIMIZERS, take_step
 from podium.training.threads import enough_threads, quiet_blas
@@ -78,6 +81,14 @@ class Stochastic(Trainer):
             return self.learning_rate * float(self.decay**epoch)
         return self.learning_rate
 
+    def start(self, objective: Objective, rng: np.random.Generator) -> np.ndarray:
+        """Where a run starts: the model's parameters followed by the loss's own."""
+        return objective.initial()
+
+    def epoch(self, objective: Objective, l1: np.ndarray) -> Epoch:
+        """The steps of a run, in their fastest form."""
+        return _epoch_of(objective.model)(objective, self, l1)
+
     def fit(self, problem: Problem) -> Fit:
         self._check()
         runs: list[_Run] = []
@@ -129,7 +140,7 @@ class _Run:
         model = problem.start_model(rng)
         self.bound = problem.bind_loss()
         self.objective = objective(model, self.bound, problem.queries)
-        self.theta = self.objective.initial()
+        self.theta = settings.start(self.objective, rng)
         l1 = model.l1()
         self.l1 = np.zeros_like(self.theta)
         if l1 is not None:
@@ -137,7 +148,7 @@ class _Run:
                 raise ValueError('an L1 penalty needs the trainer LBFGS, or optimizer="sgd" or "momentum"')
             self.l1[: len(l1)] = l1
         self.monitor = Monitor(problem, model, patience=settings.patience)
-        self.epoch = (_LinearEpoch if isinstance(model, LinearModel) else _Epoch)(self.objective, settings, self.l1)
+        self.epoch = settings.epoch(self.objective, self.l1)
         self.message = ""
         self.interrupted = self.diverged = False
 
@@ -181,7 +192,7 @@ class _Run:
 
 
 @dataclass
-class _Epoch:
+class Epoch:
     """Steps of any smooth model; the optimiser's memory lives here."""
 
     objective: Objective
@@ -201,13 +212,17 @@ class _Epoch:
             if not math.isfinite(value):
                 return math.nan
             total += value * len(batch) / len(order)
-            self.step += 1
-            kind = OPTIMIZERS.index(self.settings.optimizer)
-            take_step(theta, gradient, self.moments, self.step, kind, rate, self.settings.momentum, self.l1)
+            self.move(theta, gradient, rate)
         return total
 
+    def move(self, theta: np.ndarray, gradient: np.ndarray, rate: float) -> None:
+        """One step, in place."""
+        self.step += 1
+        kind = OPTIMIZERS.index(self.settings.optimizer)
+        take_step(theta, gradient, self.moments, self.step, kind, rate, self.settings.momentum, self.l1)
 
-class _LinearEpoch(_Epoch):
+
+class _LinearEpoch(Epoch):
     """The same steps of a linear model, compiled together with the loss."""
 
     def __post_init__(self) -> None:
@@ -240,3 +255,48 @@ class _LinearEpoch(_Epoch):
             self.d_scores,
         )
         return float(total)
+
+
+class _NetworkEpoch(_LinearEpoch):
+    """The same steps of a small network, compiled together with the loss."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        model, queries = self.objective.model, self.objective.queries
+        assert isinstance(model, NetworkModel)
+        self.weights = np.empty(len(model.theta), queries.features.dtype)
+        self.work = np.empty(model.work_size(int(queries.sizes.max(initial=0))), queries.features.dtype)
+
+    def run(self, theta: np.ndarray, order: np.ndarray, rate: float) -> float:
+        model, bound = self.objective.model, self.objective.bound
+        assert isinstance(model, NetworkModel)
+        total, self.step = call_with_network(
+            network_epoch(bound.kernel),
+            model,
+            as_rows(self.objective.queries.features),
+            bound.offsets,
+            bound.weights,
+            order,
+            self.settings.batch_size,
+            bound.prepared,
+            theta,
+            model.l2_weights(),
+            self.l1,
+            self.moments,
+            self.step,
+            OPTIMIZERS.index(self.settings.optimizer),
+            rate,
+            self.settings.momentum,
+            self.scores,
+            self.d_scores,
+            self.weights,
+            self.work,
+        )
+        return float(total)
+
+
+def _epoch_of(model: SmoothModel) -> type[Epoch]:
+    """The fastest way through an epoch for this kind of model."""
+    if isinstance(model, LinearModel):
+        return _LinearEpoch
+    return _NetworkEpoch if isinstance(model, NetworkModel) else Epoch

@@ -1,0 +1,274 @@
+"""Any PyTorch module as a scorer: ``pip install podium[torch]``.
+
+This file imports PyTorch only when a model is made, so that scorers can be listed without it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from copy import deepcopy
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+
+from podium.parameters import choose, require_number
+from podium.queries import Queries
+from podium.scorers.base import Backward, Scorer, SmoothModel, State
+from podium.scorers.standardization import Standardization
+
+if TYPE_CHECKING:
+    from podium.training.base import Trainer
+
+
+class TorchModel(SmoothModel):
+    """``theta`` holds the module's trainable parameters, in the module's order."""
+
+    def __init__(
+        self, theta: np.ndarray, module: Any, per: str, device: str, l2: float, random_state: Any = None
+    ) -> None:
+        self.theta = theta
+        self.module = module
+        self._per = per
+        self._device = device
+        self._l2 = l2
+        self._random_state = random_state if random_state is not None else _seeded(0)
+
+    @classmethod
+    def of(cls, module: Any, scorer: Torch, random_state: Any = None) -> Self:
+        """The model with the module's own parameters as they are."""
+        theta = np.concatenate([_flat(p) for _, p in _trainable(module)] or [np.empty(0)])
+        return cls(theta, module, scorer.per, str(scorer.device), scorer.l2, random_state)
+
+    def scores(self, queries: Queries) -> np.ndarray:
+        import torch
+
+        self.module.eval()
+        with torch.no_grad(), enough_torch_threads(queries):
+            return _flat(self._call(queries, self._parameters(requires_grad=False)))
+
+    def forward(self, queries: Queries) -> tuple[np.ndarray, Backward]:
+        import torch
+
+        parameters = self._parameters(requires_grad=True)
+        self.module.train()
+        with self._own_randomness(), enough_torch_threads(queries):
+            output = self._call(queries, parameters)
+
+        def backward(d_scores: np.ndarray) -> np.ndarray:
+            with enough_torch_threads(queries):
+                gradients = torch.autograd.grad(
+                    output, list(parameters.values()), torch.from_numpy(d_scores).to(output), allow_unused=True
+                )
+            parts = [
+                np.zeros(p.numel()) if g is None else _flat(g)
+                for g, p in zip(gradients, parameters.values(), strict=True)
+            ]
+            return np.concatenate(parts or [np.empty(0)])
+
+        return _flat(output), backward
+
+    def _call(self, queries: Queries, parameters: dict[str, Any]) -> Any:
+        import torch
+        from torch.func import functional_call
+
+        if queries.is_sparse:
+            raise ValueError("a torch module needs dense features: queries.with_features(features.toarray())")
+        dtype = next((p.dtype for _, p in _trainable(self.module)), torch.float32)
+        features = torch.from_numpy(_writable(queries.features)).to(device=self._device, dtype=dtype)
+        lists = [features] if self._per == "document" else [features[s] for s in queries.slices() if s.start < s.stop]
+        outputs = [self._column(functional_call(self.module, parameters, (x,)), len(x)) for x in lists]
+        return torch.cat(outputs) if outputs else features.new_empty(0)
+
+    @staticmethod
+    def _column(output: Any, n: int) -> Any:
+        if tuple(output.shape) not in ((n,), (n, 1)):
+            raise ValueError(
+                f"the module must turn ({n}, n_features) features into ({n},) or ({n}, 1) scores; "
+                f"it gave the shape {tuple(output.shape)}"
+            )
+        return output.reshape(n)
+
+    def _parameters(self, *, requires_grad: bool) -> dict[str, Any]:
+        import torch
+
+        parameters, at = {}, 0
+        for name, own in _trainable(self.module):
+            values = torch.from_numpy(self.theta[at : at + own.numel()]).to(device=self._device, dtype=own.dtype)
+            if values.dtype == torch.float64:
+                values = values.clone()  # the others are copies already
+            parameters[name] = values.reshape(own.shape).requires_grad_(requires_grad)
+            at += own.numel()
+        return parameters
+
+    @contextmanager
+    def _own_randomness(self) -> Iterator[None]:
+        """Dropout draws from this model's own stream, and leaves the program's alone."""
+        import torch
+
+        before = torch.get_rng_state()
+        torch.set_rng_state(self._random_state)
+        try:
+            yield
+        finally:
+            self._random_state.copy_(torch.get_rng_state())
+            torch.set_rng_state(before)
+
+    def penalty(self) -> tuple[float, np.ndarray]:
+        gradient = self._l2 * self.theta
+        return 0.5 * float(gradient @ self.theta), gradient
+
+    def to_module(self) -> Any:
+        """A copy of the module with the learned parameters, for use in PyTorch."""
+        import torch
+
+        module = deepcopy(self.module).eval()
+        with torch.no_grad():
+            own = dict(module.named_parameters())
+            for name, values in self._parameters(requires_grad=False).items():
+                own[name].copy_(values)
+        return module
+
+    def state(self) -> State:
+        return {name: _to_array(value) for name, value in self.to_module().state_dict().items()}
+
+    @classmethod
+    def from_state(cls, scorer: Scorer | None, state: State) -> Self:
+        """The model, given a scorer whose module has the same architecture as the one whose state this is."""
+        import torch
+
+        if not isinstance(scorer, Torch) or not isinstance(scorer.module, torch.nn.Module):
+            raise ValueError("a file holds a module's weights, not its code: give a module of the same architecture")
+        module = deepcopy(scorer.module).to(scorer.device)
+        try:
+            module.load_state_dict({name: torch.from_numpy(np.asarray(value)) for name, value in state.items()})
+        except RuntimeError as error:
+            raise ValueError(f"the module given does not fit the saved weights: {error}") from None
+        return cls.of(module, scorer)
+
+
+class Torch(Scorer):
+    """Any ``torch.nn.Module`` as a scorer, trained on any loss.
+
+    Parameters
+    ----------
+    module : torch.nn.Module
+        Turns (n, n_features) features into (n,) or (n, 1) scores. It is copied, never changed.
+    per : {"document", "list"}
+        ``"document"``: each row's score depends on this row alone; the module is called with many lists at once.
+        ``"list"``: it is called with the documents of one list at a time, and may compare them (attention). Predicting
+        then needs query ids.
+    initialize : {"given", "reset"}
+        Training starts at the module's parameters as given, or every part of it that has ``reset_parameters`` is reset
+        first, each run (restart) with other random numbers.
+    device : str
+        Where the module runs; features and scores are copied there and back.
+    l2 : float
+        Penalty ``l2/2 ‖parameters‖²``.
+
+    Computed in the type of the module's parameters, usually float32. Features are standardized before they reach the
+    module (``normalize="standard"``), so a module need not do so. Running statistics, as of BatchNorm, are those of the
+    last training step, whichever epoch was best; LayerNorm has none.
+
+    A saved ranker holds the module's weights but not its code.
+    """
+
+    model_class: ClassVar[type[TorchModel]] = TorchModel
+
+    def __init__(
+        self,
+        module: Any,
+        per: str = "document",
+        initialize: str = "given",
+        device: str = "cpu",
+        l2: float = 0.0,
+    ) -> None:
+        self.module = module
+        self.per = per
+        self.initialize = initialize
+        self.device = device
+        self.l2 = l2
+
+    @property
+    def listwise(self) -> bool:  # type: ignore[override]
+        return self.per == "list"
+
+    def start(
+        self,
+        queries: Queries,
+        rng: np.random.Generator,
+        *,
+        intercept: bool = False,
+        standardization: Standardization | None = None,
+    ) -> TorchModel:
+        import torch
+
+        if not isinstance(self.module, torch.nn.Module):
+            raise ValueError(f"module must be a torch.nn.Module, not its class or a function; got {self.module!r}")
+        choose("per", self.per, ("document", "list"))
+        choose("initialize", self.initialize, ("given", "reset"))
+        require_number("l2", self.l2, at_least=0)
+        module = deepcopy(self.module).to(self.device)
+        model = TorchModel.of(module, self, _seeded(int(rng.integers(2**62))))
+        if self.initialize == "reset":
+            with model._own_randomness():
+                for inner in module.modules():
+                    reset: Any = getattr(inner, "reset_parameters", None)
+                    if callable(reset):
+                        reset()
+            model = TorchModel.of(module, self, model._random_state)
+        return model
+
+    def default_trainer(self) -> Trainer:
+        from podium.training import Stochastic
+
+        return Stochastic()
+
+
+@contextmanager
+def enough_torch_threads(queries: Queries) -> Iterator[None]:
+    """Within this, PyTorch uses one thread for a batch too small to be worth sharing.
+
+    Its threads and those of Podium's kernels may be of one OpenMP library, and wait for each other: small operations
+    were found to take 90 times as long when a parallel kernel had run before PyTorch was imported.
+    """
+    import torch
+
+    before = torch.get_num_threads()
+    small = queries.features.size < 500_000
+    if small and before > 1:
+        torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        if small and before > 1:
+            torch.set_num_threads(before)
+
+
+def _trainable(module: Any) -> list[tuple[str, Any]]:
+    return [(name, p) for name, p in module.named_parameters() if p.requires_grad]
+
+
+def _flat(tensor: Any) -> np.ndarray:
+    """A tensor as a flat float64 array of its own."""
+    import torch
+
+    return tensor.detach().to("cpu", torch.float64).reshape(-1).clone().numpy()  # type: ignore[no-any-return]
+
+
+def _to_array(tensor: Any) -> np.ndarray:
+    import torch
+
+    tensor = tensor.detach().cpu()
+    return (tensor.float() if tensor.dtype in (torch.float16, torch.bfloat16) else tensor).numpy()  # type: ignore[no-any-return]
+
+
+def _writable(features: np.ndarray) -> np.ndarray:
+    return features if features.flags.writeable else features.copy()
+
+
+def _seeded(seed: int) -> Any:
+    """The state of PyTorch's random numbers that begin with this seed."""
+    import torch
+
+    return torch.Generator().manual_seed(seed).get_state()

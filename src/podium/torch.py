@@ -1,0 +1,137 @@
+"""Podium's losses in PyTorch: ``pip install podium[torch]``.
+
+    criterion = podium.torch.loss(podium.losses.ListNetLoss())
+    value = criterion(scores, labels, offsets)        # one row of scores after another, no padding
+    value = criterion(scores, labels, mask=mask)      # or padded, (n_lists, longest)
+    value.backward()
+
+Value and gradient come from Podium's own compiled loops, on the CPU: scores on another device are copied there, and
+their gradient back. Import this (or PyTorch) before you use the rest of Podium: small PyTorch operations were found to
+take 90 times as long when a parallel loop of Podium had run before PyTorch was imported.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+try:
+    import torch
+except ImportError as error:  # pragma: no cover
+    raise ImportError("podium.torch needs PyTorch: pip install 'podium[torch]'") from error
+
+from podium.losses.base import BoundLoss, Loss
+
+__all__ = ["BoundTorchLoss", "TorchLoss", "loss"]
+
+
+def loss(podium_loss: Loss) -> TorchLoss:
+    """A Podium loss as a differentiable function of a tensor of scores.
+
+    Examples
+    --------
+    >>> import torch, podium, podium.torch
+    >>> criterion = podium.torch.loss(podium.losses.ListNetLoss())
+    >>> scores = torch.tensor([0.5, 1.0, -1.0, 0.0], requires_grad=True)
+    >>> value = criterion(scores, labels=[2, 0, 1, 1], offsets=[0, 2, 4])
+    >>> value.backward()
+    >>> scores.grad.shape
+    torch.Size([4])
+    """
+    return TorchLoss(podium_loss)
+
+
+class TorchLoss(torch.nn.Module):
+    """Mean loss over lists. Parameters that the loss itself learns are in ``own``, for the optimiser to move."""
+
+    def __init__(self, podium_loss: Loss) -> None:
+        super().__init__()
+        if not isinstance(podium_loss, Loss):
+            raise TypeError(f"podium.torch.loss takes one of podium.losses, such as ListNetLoss(); got {podium_loss!r}")
+        self.podium_loss = podium_loss
+        initial = podium_loss.initial_parameters()
+        self.own = torch.nn.Parameter(torch.from_numpy(initial.copy())) if len(initial) else None
+
+    def forward(
+        self, scores: torch.Tensor, labels: Any, offsets: Any = None, *, mask: Any = None, query_weight: Any = None
+    ) -> torch.Tensor:
+        """The loss, a scalar of the scores' type and device.
+
+        Parameters
+        ----------
+        scores : (n_documents,) or, padded, (n_lists, longest)
+        labels : like the scores; a tensor or an array
+        offsets : (n_lists + 1,), optional
+            For scores in one row: list q owns ``offsets[q]:offsets[q + 1]``. Without, all are one list.
+        mask : like padded scores, optional
+            True where there is a document. Without, no place is padding.
+        query_weight : (n_lists,), optional
+        """
+        return self.bind(labels, offsets, mask=mask, query_weight=query_weight)(scores)
+
+    def bind(self, labels: Any, offsets: Any = None, *, mask: Any = None, query_weight: Any = None) -> BoundTorchLoss:
+        """The loss on these labels, as a function of scores alone: the work on labels is then done once."""
+        labels = _to_numpy(labels)
+        where = None
+        if labels.ndim == 2:
+            if offsets is not None:
+                raise ValueError("padded lists (two dimensions) have a mask, not offsets")
+            where = np.ones(labels.shape, bool) if mask is None else _to_numpy(mask).astype(bool)
+            if where.shape != labels.shape:
+                raise ValueError(f"mask has shape {where.shape}, labels {labels.shape}")
+            offsets = np.concatenate(([0], np.cumsum(where.sum(axis=1))))
+            labels = labels[where]
+        elif mask is not None:
+            raise ValueError("a mask is for padded lists, of two dimensions; lists in one row are told by offsets")
+        offsets = [0, len(labels)] if offsets is None else _to_numpy(offsets)
+        weight = None if query_weight is None else _to_numpy(query_weight)
+        return BoundTorchLoss(self.podium_loss.bind(labels, offsets, weight), where, self.own)
+
+    def extra_repr(self) -> str:
+        return repr(self.podium_loss)
+
+
+class BoundTorchLoss:
+    """A loss bound to labels: a function of scores."""
+
+    def __init__(self, bound: BoundLoss, where: np.ndarray | None, own: torch.Tensor | None) -> None:
+        self.bound = bound
+        self.own = own
+        self._where = None if where is None else torch.from_numpy(where)
+        self.shape = (len(bound.labels),) if where is None else where.shape
+
+    def __call__(self, scores: torch.Tensor) -> torch.Tensor:
+        if tuple(scores.shape) != tuple(self.shape):
+            raise ValueError(
+                f"scores must have the shape of the labels, {tuple(self.shape)}; got {tuple(scores.shape)}"
+            )
+        documents = scores if self._where is None else scores[self._where.to(scores.device)]
+        own = torch.empty(0) if self.own is None else self.own
+        return _Loss.apply(documents, own, self.bound)  # type: ignore[no-any-return,no-untyped-call]
+
+
+class _Loss(torch.autograd.Function):
+    """Forward computes the gradient too, as Podium's kernels do; backward only scales it."""
+
+    @staticmethod
+    def forward(ctx: Any, scores: torch.Tensor, own: torch.Tensor, bound: BoundLoss) -> torch.Tensor:
+        result = bound.value_and_gradient(_to_numpy(scores), parameters=_to_numpy(own).astype(np.float64))
+        ctx.save_for_backward(
+            torch.from_numpy(result.d_scores).to(scores), torch.from_numpy(result.d_parameters).to(own)
+        )
+        return scores.new_tensor(result.value)
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable  # type: ignore[untyped-decorator]
+    def backward(ctx: Any, d_value: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, None]:
+        d_scores, d_own = ctx.saved_tensors
+        return d_value * d_scores, d_value.to(d_own) * d_own, None
+
+
+def _to_numpy(values: Any) -> np.ndarray:
+    """An array on the CPU; half precision, which compiled loops do not have, becomes float32."""
+    if not isinstance(values, torch.Tensor):
+        return np.asarray(values)
+    tensor = values.detach().cpu()
+    return (tensor.float() if tensor.dtype in (torch.float16, torch.bfloat16) else tensor).numpy()

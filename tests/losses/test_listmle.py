@@ -1,0 +1,105 @@
+"""ListMLE: hand arithmetic, a probability over all orders, RankNet's pair, and how ties are ordered."""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+import numba
+import numpy as np
+import pytest
+
+from podium.losses import ListMLELoss, RankNetLoss
+
+
+def test_four_documents_by_hand() -> None:
+    # Worths 1, 2, 3, 4; the labels' order is third, first, fourth, second: (3/10)(1/7)(4/6)(2/2).
+    result = ListMLELoss().value_and_gradient(np.log([1.0, 2.0, 3.0, 4.0]), [2, 0, 3, 1], [0, 4])
+    assert result.value == pytest.approx(-np.log(3 / 10 * 1 / 7 * 4 / 6))
+    third, first = 3 / 10 - 1, 1 / 10 + 1 / 7 - 1
+    fourth, second = 4 * (1 / 10 + 1 / 7 + 1 / 6) - 1, 2 * (1 / 10 + 1 / 7 + 1 / 6 + 1 / 2) - 1
+    np.testing.assert_allclose(result.d_scores, [first, second, third, fourth])
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5])
+def test_probabilities_of_all_orders_add_up_to_one(n: int) -> None:
+    scores = np.random.default_rng(n).normal(size=n)
+    total = sum(
+        np.exp(-ListMLELoss().value_and_gradient(scores, labels, [0, n]).value) for labels in permutations(range(n))
+    )
+    assert total == pytest.approx(1)
+
+
+def test_two_documents_are_a_ranknet_pair() -> None:
+    scores, labels, offsets = [0.3, -0.4], [0, 1], [0, 2]
+    pair = RankNetLoss(normalize=False).value_and_gradient(scores, labels, offsets)
+    ours = ListMLELoss().value_and_gradient(scores, labels, offsets)
+    assert ours.value == pytest.approx(pair.value)
+    np.testing.assert_allclose(ours.d_scores, pair.d_scores)
+
+
+def test_both_ways_to_compute_it_agree() -> None:
+    # Scores 61 apart take the way in logarithms, scores 59 apart the plain one: a straight line between them.
+    rng = np.random.default_rng(0)
+    scores, labels = rng.normal(size=12), rng.permutation(12)
+    values = []
+    for gap in (59.0, 60.0, 61.0):
+        scores[3] = scores.min() if labels[3] else 0.0
+        scores[5] = gap + scores[np.arange(12) != 5].min()
+        values.append(ListMLELoss().value_and_gradient(scores, labels, [0, 12], curvature=True))
+    assert values[2].value - values[1].value == pytest.approx(values[1].value - values[0].value, rel=1e-9)
+    np.testing.assert_allclose(values[2].d_scores, values[0].d_scores, atol=1e-9)
+    np.testing.assert_allclose(values[2].d2_scores, values[0].d2_scores, atol=1e-9)
+
+
+def test_stable_ties_keep_the_given_order() -> None:
+    scores = np.array([0.3, -1.0, 0.8, 0.1])
+    tied = ListMLELoss().value_and_gradient(scores, [1, 2, 1, 1], [0, 4])
+    explicit = ListMLELoss().value_and_gradient(scores, [3, 4, 2, 1], [0, 4])
+    assert tied.value == explicit.value
+
+
+def test_random_ties_are_drawn_anew_each_epoch_and_repeat_with_the_seed() -> None:
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 2, 60)
+    offsets, scores = [0, 40, 60], rng.normal(size=60)
+    bound = ListMLELoss(ties="random", random_state=1).bind(labels, offsets)
+    initial = bound.value_and_gradient(scores).value
+    by_epoch = []
+    for epoch in (0, 1, 2, 1):
+        bound.start_epoch(epoch)
+        by_epoch.append(bound.value_and_gradient(scores).value)
+    assert by_epoch[0] == initial
+    assert by_epoch[1] == by_epoch[3]
+    assert len({*by_epoch}) == 3
+    other = ListMLELoss(ties="random", random_state=2).bind(labels, offsets)
+    assert other.value_and_gradient(scores).value != initial
+
+
+def test_random_ties_do_not_depend_on_threads() -> None:
+    rng = np.random.default_rng(0)
+    offsets = np.arange(0, 3001, 30)
+    labels, scores = rng.integers(0, 2, 3000), rng.normal(size=3000)
+    before = numba.get_num_threads()
+    try:
+        values = []
+        for n_threads in (1, before):
+            numba.set_num_threads(n_threads)
+            values.append(ListMLELoss(ties="random").value_and_gradient(scores, labels, offsets).value)
+    finally:
+        numba.set_num_threads(before)
+    assert values[0] == values[1]
+
+
+def test_random_ties_are_uniform() -> None:
+    # Many copies of a list of three tied documents: each of the 6 orders should come up a sixth of the time.
+    n_lists = 6000
+    prepared = ListMLELoss(ties="random").prepare(np.zeros(3 * n_lists), np.arange(0, 3 * n_lists + 1, 3))
+    orders, counts = np.unique(prepared[0].reshape(-1, 3), axis=0, return_counts=True)
+    assert len(orders) == 6
+    # Standard deviation of a count is sqrt(6000 · 1/6 · 5/6) = 29.
+    assert np.abs(counts - 1000).max() < 5 * 29
+
+
+def test_unknown_rule_for_ties() -> None:
+    with pytest.raises(ValueError, match="ties must be one of 'stable', 'random'; got 'best'"):
+        ListMLELoss(ties="best").bind([1.0], [0, 1])

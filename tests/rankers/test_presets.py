@@ -1,0 +1,77 @@
+"""Presets are nothing but a loss, a scorer and a trainer; and the table of methods lists them."""
+
+from __future__ import annotations
+
+import inspect
+
+import numpy as np
+import pytest
+
+import podium
+from podium import losses
+from podium.rankers.methods import METHODS
+from podium.scorers import Linear
+from podium.training import LBFGS, Stochastic
+
+
+@pytest.fixture(scope="module")
+def queries():
+    return podium.make_queries(25, 8, 4, random_state=0)
+
+
+@pytest.mark.parametrize(
+    ("preset", "loss"),
+    [
+        (podium.ListNet(l2=0.1), losses.ListNetLoss()),
+        (podium.ListNet(k=2, temperature=0.5, l2=0.1), losses.ListNetLoss(k=2, temperature=0.5)),
+        (podium.ListMLE(l2=0.1), losses.ListMLELoss()),
+        (podium.ListMLE(ties="random", random_state=5, l2=0.1), losses.ListMLELoss(ties="random", random_state=5)),
+        (podium.PMOP(l2=0.1), losses.PMOPLoss()),
+        (podium.PMOP(potential="geometric", l2=0.1), losses.PMOPLoss(potential="geometric")),
+        (podium.RankNet(l2=0.1), losses.RankNetLoss()),
+        (podium.RankSVM(l2=0.1), losses.RankSVMLoss(squared=True)),
+        (podium.RankSVM(squared=False, l2=0.1), losses.RankSVMLoss(squared=False)),
+        (podium.RankRegress(l2=0.1), losses.RankRegressLoss()),
+        (podium.Regression(l2=0.1), losses.RegressionLoss()),
+    ],
+    ids=repr,
+)
+def test_a_preset_is_its_parts(queries, preset, loss) -> None:
+    of_parts = podium.Ranker(loss, Linear(l2=0.1), LBFGS(), random_state=0).fit(queries)
+    np.testing.assert_array_equal(preset.fit(queries).predict(queries), of_parts.predict(queries))
+    assert preset.score(queries) > 0.7
+
+
+def test_lambdarank_is_its_parts(queries) -> None:
+    preset = podium.LambdaRank(epochs=5, l2=0.01, truncation=5, random_state=3).fit(queries)
+    parts = podium.Ranker(losses.LambdaRankLoss(truncation=5), Linear(l2=0.01), Stochastic(epochs=5), random_state=3)
+    np.testing.assert_array_equal(preset.predict(queries), parts.fit(queries).predict(queries))
+
+
+@pytest.mark.parametrize("method", ["gibbs", "mh"])
+def test_samplers_come_near_the_exact_likelihood(queries, method) -> None:
+    ranker = podium.PMOP(method=method, random_state=0, max_iter=30).fit(queries)
+    assert ranker.n_iter_ == 30
+    assert ranker.score(queries) > podium.PMOP().fit(queries).score(queries) - 0.1
+
+
+def test_l1_makes_sparse_presets() -> None:
+    queries = podium.make_queries(40, 10, 12, random_state=1)  # a third of the features carries no signal
+    ranker = podium.RankNet(l1=0.01).fit(queries)
+    assert 3 < np.count_nonzero(ranker.coef_) < 12
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_the_table_of_methods(name) -> None:
+    method = METHODS[name]
+    assert method.name == name
+    assert method.summary
+    assert method.reference
+    assert method.family in {"listwise", "pairwise", "pointwise", "floor"}
+    accepted = inspect.signature(method.build).parameters
+    assert set(method.grid) <= set(accepted)
+    assert "random_state" in accepted
+    assert all(1 <= len(values) <= 5 for values in method.grid.values())
+    ranker = method.build(random_state=7)
+    assert not hasattr(ranker, "model_")
+    assert inspect.getdoc(type(ranker))
