@@ -29,8 +29,10 @@ $(VENV)/.installed: pyproject.toml | $(VENV)/bin/python
 	$(PIP) install --editable .
 	touch $@
 
+# PyTorch is an optional extra. Continuous integration (CI=true) tests it; elsewhere its tests are skipped if it is absent.
 $(VENV)/.installed-dev: $(VENV)/.installed
 	$(PIP) install --editable '.[dev]'
+	$(if $(CI),$(PIP) install torch==2.13.0)
 	touch $@
 
 $(VENV)/.installed-bench: benchmarks/requirements.txt $(VENV)/.installed-dev

@@ -2,8 +2,8 @@
 
     python benchmarks/scaling.py [--quick]
 
-One list of n documents in three grades, scores with standard deviation 2 in float32, value and gradient, one thread (there is
-one query). Times are the best of several runs; the exponent is the slope of log time against log n.
+One list of n documents in three grades, scores with standard deviation 2 in float32, value and gradient, one thread
+(there is one query). Times are the best of several runs; the exponent is the slope of log time against log n.
 """
 
 from __future__ import annotations
@@ -59,7 +59,9 @@ def main() -> None:
 
     lengths = [1_000, 3_000, 10_000, 30_000]
     rng = np.random.default_rng(0)
-    print(f"{'loss':28}" + "".join(f"{n:>11,}" for n in lengths) + "   exponent   (milliseconds for value and gradient)")
+    print(
+        f"{'loss':28}" + "".join(f"{n:>11,}" for n in lengths) + "   exponent   (milliseconds for value and gradient)"
+    )
     for name, (loss, remark) in cases().items():
         short = "exact" in name
         used = [100, 200, 400, 800] if short else lengths

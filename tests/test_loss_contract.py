@@ -1,4 +1,4 @@
-"""Every loss × every property that all losses share. A new loss joins by being in ``LOSSES``, a variant by a line below."""
+"""Every loss × every property that losses share. A new loss joins by being in ``LOSSES``, a variant by a line below."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ every_type = pytest.mark.parametrize("dtype", [np.float32, np.float64], ids=["fl
 
 
 class Lists:
-    """Queries of all kinds: long, short, of one document, of none, all tied; labels negative and fractional, unsorted."""
+    """Queries of all kinds: long, short, of one document, of none, all tied; labels negative, fractional, unsorted."""
 
     sizes = (7, 1, 0, 12, 4, 2, 33, 5)
     all_tied = 4

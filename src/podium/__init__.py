@@ -11,7 +11,7 @@ from typing import Any
 
 from podium.version import __version__
 
-_MODULES = ("data", "experiments", "losses", "metrics", "rankers", "scorers", "training")
+_MODULES = ("data", "experiments", "losses", "metrics", "rankers", "scorers", "torch", "training")
 
 _HOME = {
     "Queries": "podium.queries",

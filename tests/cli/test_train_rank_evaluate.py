@@ -194,6 +194,7 @@ BAD_REQUESTS = {
     "evaluate {data} {short} --qrels {data} --run {data}": "either DATA and SCORES",
     "compare {empty}": "no folds in",
     "compare {empty} --qid-column q": "naming columns is for CSV and Parquet",
+    "compare {empty} --folds 3": "which has folds of its own",
     "compare no-such-folder": "no-such-folder: No such file",
 }
 

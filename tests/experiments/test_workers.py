@@ -51,6 +51,20 @@ def test_a_worker_that_dies_is_one_failure_and_is_replaced(two_workers):
     assert [outcomes[i] for i in range(4)] == [0.0, 1.0, 2.0, 3.0]
 
 
+def test_a_worker_killed_while_idle_is_replaced(two_workers):
+    for worker in two_workers._workers:
+        if worker.process is not None:
+            worker.process.kill()
+            worker.process.join()
+    assert [outcome for _, outcome in two_workers.outcomes([Task(0, sqrt, (4.0,))])] == [2.0]
+
+
+def test_what_cannot_be_sent_is_said(two_workers):
+    with pytest.raises(ValueError, match=r"mine cannot be sent to a worker process.*use jobs=1"):
+        list(two_workers.outcomes([Task("mine", lambda: 1)]))
+    two_workers._workers[0].task = None  # the pool is not used again after an error; this test module does
+
+
 def test_tasks_are_taken_only_when_a_worker_is_free(two_workers):
     taken = []
 

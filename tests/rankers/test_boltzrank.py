@@ -25,8 +25,8 @@ def data() -> tuple[Queries, Queries]:
 
 def test_parts_are_the_papers() -> None:
     one, two = BoltzRank(random_state=3), BoltzRank(pairwise=True)
-    assert one._scorer() == MLP(5, output="tanh")
-    assert two._scorer() == Potentials(3, 5)
+    assert one._scorer() == MLP(5, output="tanh", l2=1e-3)
+    assert two._scorer() == Potentials(3, 5, l2=1e-3)
     assert one._loss() == BoltzRankLoss("ndcg@5", 0.9, 100, random_state=3)
     assert one.restarts == two.restarts == 10
 
@@ -37,6 +37,8 @@ def test_learns_saves_and_repeats(data: tuple[Queries, Queries], pairwise: bool,
     ranker = BoltzRank(pairwise=pairwise, pool="mean", **QUICK).fit(train, eval_set=valid)
     assert ranker.score(valid) > podium.RandomRanker(random_state=0).fit(train).score(valid) + 0.15
     again = BoltzRank(pairwise=pairwise, pool="mean", **QUICK).fit(train, eval_set=valid)
+    to_the_end = BoltzRank(pairwise=pairwise, pool="mean", early_stopping=False, **QUICK).fit(train, eval_set=valid)
+    assert len(to_the_end.convergence_.validation) == 1
     scores = ranker.predict(valid.features, qid=valid.query_of_document)
     np.testing.assert_array_equal(again.predict(valid.features, qid=valid.query_of_document), scores)
     if pairwise:

@@ -51,6 +51,17 @@ def test_the_best_run_is_kept(queries: Queries, validated: bool) -> None:
     assert fit.convergence.n_evaluations == sum(f.convergence.n_evaluations for f in alone)
 
 
+def test_without_early_stopping_runs_go_to_their_end(queries: Queries) -> None:
+    fit = Restarts(STEPS, 3, early_stopping=False).fit(problem(queries))
+    rngs = np.random.default_rng(1).spawn(3)
+    alone = [STEPS.fit(problem(queries, validated=False, rng=rng)) for rng in rngs]
+    judge = problem(queries).validation.judge  # type: ignore[union-attr]
+    best = int(np.argmax([judge(f.model) for f in alone]))
+    np.testing.assert_array_equal(fit.model.theta, alone[best].model.theta)  # type: ignore[attr-defined]
+    assert fit.convergence.validation == (judge(fit.model),)
+    assert fit.convergence.best_iter == 4
+
+
 def test_processes_change_nothing(queries: Queries) -> None:
     here = Restarts(STEPS, 3).fit(problem(queries))
     spread = Restarts(STEPS, 3, n_jobs=2).fit(problem(queries))

@@ -34,7 +34,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "without it, synthetic lists with ties",
     )
     parser.add_argument(
-        "--methods", default="all", metavar="A,B,…", help="methods by name, see `podium methods` (default: all)"
+        "--methods",
+        metavar="A,B,…",
+        help="methods by name, see `podium methods`; or all (default: all; without DATA, some quick ones)",
     )
     options.add_metrics_options(parser, "ndcg@1,ndcg@5,ndcg@10,map")
     parser.add_argument(
@@ -44,7 +46,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "(default: map if among the metrics, else ndcg@10, else the first)",
     )
     options.add_normalize_option(parser, "minmax")
-    parser.add_argument("--folds", type=int, default=5, metavar="K", help="folds to deal a file into (default: 5)")
+    parser.add_argument("--folds", type=options.positive, metavar="K", help="folds to deal a file into (default: 5)")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of everything random (default: 0)")
     parser.add_argument("--jobs", type=options.positive, metavar="N", help="worker processes (default: one a core)")
     parser.add_argument("--out", metavar="DIR", help="where results go (default: podium-runs/<name of the data>)")

@@ -17,7 +17,7 @@ from podium.version import __version__
 
 _EPILOG = """\
 examples:
-  podium compare                                   every method on synthetic lists, in about half a minute
+  podium compare                                   some quick methods on synthetic lists, within a minute
   podium compare OHSUMED --convention letor        the same on a folder of folds, with LETOR's metrics
   podium train train.txt --method pmop -o model.podium --valid vali.txt
   podium rank model.podium test.txt -o scores.txt

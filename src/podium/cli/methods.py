@@ -30,11 +30,12 @@ def run(arguments: argparse.Namespace) -> int:
                     "summary": method.summary,
                     "reference": method.reference,
                     "grid": method.grid,
+                    "in_all": not method.variant,
                 }
                 for method in METHODS.values()
             ]
         )
         return 0
-    rows = [[m.name, m.family, m.summary, m.reference] for m in METHODS.values()]
-    output.print_table(["name", "family", "summary", "reference"], rows)
+    rows = [[m.name, m.family, "" if m.variant else "yes", m.summary, m.reference] for m in METHODS.values()]
+    output.print_table(["name", "family", "in all", "summary", "reference"], rows)
     return 0

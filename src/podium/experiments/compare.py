@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from podium.experiments.comparison import Comparison
-from podium.experiments.entrants import Entrant, entrants
+from podium.experiments.entrants import QUICK, Entrant, entrants
 from podium.experiments.protocol import Answers, VisibleFold, judge, seal, search, warm_up, warm_up_metric
 from podium.experiments.runs import Configuration, Record, Run, code_version, jsonable
 from podium.experiments.sources import Source, open_source
@@ -40,13 +40,13 @@ class Progress(Protocol):
 
 def compare(
     data: Any = None,
-    methods: str | Sequence[str] | Mapping[str, Any] = "all",
+    methods: str | Sequence[str] | Mapping[str, Any] | None = None,
     *,
     metrics: Sequence[str] = METRICS,
     convention: str = "standard",
     primary: str | None = None,
     normalize: str | None = "minmax",
-    folds: int = 5,
+    folds: int | None = None,
     random_state: int = 0,
     out: str | Path | None = None,
     jobs: int | None = None,
@@ -64,9 +64,9 @@ def compare(
     data : path or Queries, optional
         A folder of folds (LETOR's layout); or a file or queries, which are dealt into ``folds`` parts by query, three
         fifths to train (with 5), one to validate, one to test, rotating; or nothing: synthetic lists with ties.
-    methods : "all", names, or a mapping from names to rankers
-        What ``podium methods`` lists, or rankers of your own. The floor of every table, ``best-feature`` and
-        ``random``, is always added.
+    methods : "all", names, or a mapping from names to rankers, optional
+        What ``podium methods`` lists, or rankers of your own. By default all; of the synthetic lists, those that
+        are quick to compile and to train. The floor of every table, ``best-feature`` and ``random``, is always added.
     metrics : sequence of str
     convention : str
         The rules all metrics follow.
@@ -76,8 +76,8 @@ def compare(
         if that is, else the first.
     normalize : {"minmax", "zscore", "standard", None}
         How the built-in methods rescale features; the first two within each query.
-    folds : int
-        Number of folds that a file or queries are dealt into.
+    folds : int, optional
+        Number of folds that a file or queries are dealt into; 5 if not given.
     random_state : int
         Seeds the dealing and every method; the same seed gives the same figures whatever ``jobs`` is.
     out : path, optional
@@ -97,6 +97,8 @@ def compare(
     began = time.perf_counter()
     tell = progress or _Silent()
     measures, main = _metrics(metrics, convention, primary)
+    if methods is None:
+        methods = "all" if data is not None else QUICK
     contestants = entrants(methods, primary=str(main), normalize=normalize, random_state=random_state)
     source = open_source(data, n_folds=folds, random_state=random_state, columns=columns or {})
     configuration = _configuration(source, contestants, measures, main, normalize, random_state)

@@ -11,6 +11,8 @@ from typing import Any
 
 FLOORS = ("best-feature", "random")
 """Methods that every table has: what a learned ranker must beat to be worth anything."""
+QUICK = ("listnet", "listmle", "pmop", "ranknet", "ranksvm", "lambdarank", "regression")
+"""What a demonstration shows: one or two of each family, quick to compile and to train."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +56,8 @@ def entrants(
     settings = {"normalize": normalize, "random_state": random_state}
     own: Mapping[str, Any] = methods if isinstance(methods, Mapping) else {}
     if isinstance(methods, str):
-        methods = list(_methods()) if methods.strip() == "all" else [name.strip() for name in methods.split(",")]
+        every = [name for name, method in _methods().items() if not method.variant]
+        methods = every if methods.strip() == "all" else [name.strip() for name in methods.split(",")]
     names = [name for name in dict.fromkeys(methods) if name not in FLOORS]
     chosen = [Entrant(n, ranker=own[n]) if own.get(n) is not None else _built_in(n, settings) for n in names]
     best_by = {**settings, "metric": primary}  # the best feature is chosen as hyper-parameters are

@@ -78,18 +78,21 @@ class DealtQueries:
         return train, validation, test
 
 
-def open_source(data: Any, *, n_folds: int, random_state: int, columns: Mapping[str, Any]) -> Source:
+def open_source(data: Any, *, n_folds: int | None, random_state: int, columns: Mapping[str, Any]) -> Source:
     """Folds from a folder, a file, queries in memory, or (None) synthetic lists."""
+    k = 5 if n_folds is None else n_folds
     if data is None:
-        return DealtQueries(_demonstration(), "synthetic", n_folds, random_state)
+        return DealtQueries(_demonstration(), "synthetic", k, random_state)
     if isinstance(data, Queries):
-        return DealtQueries(data, "queries", n_folds, random_state)
+        return DealtQueries(data, "queries", k, random_state)
     path = Path(data)
     if path.is_dir():
         if columns:
             raise ValueError(f"{path} is a folder of folds; naming columns is for CSV and Parquet files")
+        if n_folds is not None:
+            raise ValueError(f"{path} is a folder, which has folds of its own: leave out the number of folds")
         return FolderOfFolds(path)
-    return DealtQueries(read_file(path, columns), path.name.split(".")[0], n_folds, random_state)
+    return DealtQueries(read_file(path, columns), path.name.split(".")[0], k, random_state)
 
 
 def read_file(

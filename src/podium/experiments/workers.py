@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing import connection, context, get_context, parent_process
+from pickle import PicklingError
 from typing import Any, Self
 
 
@@ -102,6 +103,8 @@ class _Worker:
     ready: bool = False
 
     def give(self, task: Task, threads: int) -> None:
+        if self.process is not None and not self.process.is_alive():  # killed while it had nothing to do
+            self.stop()
         if self.process is None:
             self.ready = False
             spawn = get_context("spawn")
@@ -111,7 +114,10 @@ class _Worker:
                 self.process.start()
             theirs.close()
         self.task = task
-        self.pipe.send(task)
+        try:
+            self.pipe.send(task)
+        except (PicklingError, AttributeError, TypeError) as error:
+            raise ValueError(f"{task.tag} cannot be sent to a worker process: {error}; use jobs=1") from None
 
     def receive(self) -> bool:
         """Take in what the process sent; True if that was the outcome of its task, not only that it is up."""

@@ -95,26 +95,26 @@ def listmle(
 @njit(fastmath=FAST, error_model="numpy")
 def _plain(scores: np.ndarray, order: np.ndarray, high: float, gradient: np.ndarray, curvature: np.ndarray) -> float:
     """Running sums of exponentials that cannot underflow; ``gradient`` holds these exponentials meanwhile."""
-    n = len(scores)
+    n, number = len(scores), scores.dtype.type
     value = 0.0
     for i in range(n):
         gradient[i] = exp(scores[i] - high)
         value += high - scores[i]
-    remaining = np.empty(n)
+    remaining = np.empty(n, scores.dtype)
     total = 0.0
     for i in range(n - 1, -1, -1):
         total += gradient[order[i]]
         remaining[i] = total
     for i in range(n):
         value += log(remaining[i])
-        remaining[i] = 1.0 / remaining[i]
+        remaining[i] = number(1) / remaining[i]
     inverse, inverse_squared = 0.0, 0.0
     for i in range(n):
         e = float(gradient[order[i]])
         inverse += remaining[i]
         gradient[order[i]] = e * inverse - 1.0
         if len(curvature) > 0:
-            inverse_squared += remaining[i] * remaining[i]
+            inverse_squared += float(remaining[i]) * float(remaining[i])
             curvature[order[i]] = e * inverse - e * e * inverse_squared
     return value
 

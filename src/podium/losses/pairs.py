@@ -14,7 +14,8 @@ from podium.solvers.elementary import FAST
 def over_pairs(pair: Kernel) -> Callable[..., float]:
     """The compiled :func:`_over_pairs` for one function of the gap: ``pair(gap, settings)`` gives f, f' and f''.
 
-    Without branches in ``pair``, the loop over the worse documents, which lie side by side in label order, vectorises.
+    Compile ``pair`` with ``forceinline=True`` and write it without branches: then the loop over the worse documents,
+    which lie side by side in label order, vectorises.
     """
     loop = with_globals(_over_pairs, pair=pair)
     return njit(fastmath=FAST, error_model="numpy")(loop)  # type: ignore[no-any-return]

@@ -83,7 +83,7 @@ def ranknet(
     return _over_logistic_pairs((), scale[q], scores, order, bounds, gradient, curvature)
 
 
-@njit(fastmath=FAST, error_model="numpy")
+@njit(fastmath=FAST, error_model="numpy", forceinline=True)
 def _logistic(gap: float, _: tuple[()]) -> tuple[float, float, float]:
     """log(1 + e^−gap) and its derivatives for any gap."""
     zero, one = type(gap)(0), type(gap)(1)

@@ -22,7 +22,7 @@ from podium.losses.base import Loss
 from podium.losses.groups import grade_index, label_groups, pair_scale
 from podium.losses.pairs import over_pairs
 from podium.parameters import require_number
-from podium.solvers.elementary import all_finite
+from podium.solvers.elementary import FAST, all_finite
 from podium.solvers.sorting import descending
 
 SHORT = 500
@@ -91,7 +91,7 @@ def ranksvm(
     return _by_sorting(scores, grade, len(bounds) - 1, margin, squared, scale[q], gradient, curvature)
 
 
-@njit(error_model="numpy")
+@njit(fastmath=FAST, error_model="numpy", forceinline=True)
 def _hinge(gap: float, settings: tuple[float, float, float]) -> tuple[float, float, float]:
     """``plain`` is 1 for the hinge and ``square`` for its square, else 0."""
     margin, plain, square = settings

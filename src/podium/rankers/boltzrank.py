@@ -42,10 +42,13 @@ class BoltzRank(RestartedPreset):
         Hidden units of the pairwise potential.
     pool : {"sum", "mean"}
         Over the other documents of the list: the paper's sum, or the mean, which suits lists of different lengths.
-    l2 : float
+    l2 : float, or several to choose from
         Penalty on the weights.
     restarts, n_jobs : int
         Random starts, of which the best on the validation queries is kept, and how many run side by side.
+    early_stopping : bool
+        With validation queries: keep each run's best epoch and stop after ``patience`` epochs without a better one.
+        False trains to the end and chooses between runs only, which is wiser where validation queries are few.
     epochs, batch_size, learning_rate, patience
         See :class:`podium.training.Stochastic`.
     subsample_irrelevant : float
@@ -64,7 +67,7 @@ class BoltzRank(RestartedPreset):
     (True, True)
     """
 
-    searchable: ClassVar[tuple[str, ...]] = ("weight", "hidden", "pair_hidden")
+    searchable: ClassVar[tuple[str, ...]] = ("weight", "hidden", "pair_hidden", "l2")
 
     def __init__(
         self,
@@ -75,11 +78,12 @@ class BoltzRank(RestartedPreset):
         hidden: int | Sequence[int] | None = None,
         pair_hidden: int | Sequence[int] = 5,
         pool: str = "sum",
-        l2: float = 1e-4,
+        l2: float | Sequence[float] = 1e-3,
         restarts: int = 10,
         epochs: int = 100,
         batch_size: int = 1,
         learning_rate: float = 0.003,
+        early_stopping: bool = True,
         patience: int | None = 10,
         subsample_irrelevant: float = 0.0,
         normalize: str | None = "standard",
@@ -99,6 +103,7 @@ class BoltzRank(RestartedPreset):
         self.epochs = epochs
         self.batch_size = batch_size
         self.learning_rate = learning_rate
+        self.early_stopping = early_stopping
         self.patience = patience
         self.subsample_irrelevant = subsample_irrelevant
         self.normalize = normalize
@@ -112,10 +117,10 @@ class BoltzRank(RestartedPreset):
         )
 
     def _scorer(self) -> Scorer:
-        hidden = self._value("hidden")
+        hidden, l2 = self._value("hidden"), self._value("l2")
         if self.pairwise:
-            return Potentials(3 if hidden is None else hidden, self._value("pair_hidden"), self.pool, self.l2)
-        return MLP(5 if hidden is None else hidden, output="tanh", l2=self.l2)
+            return Potentials(3 if hidden is None else hidden, self._value("pair_hidden"), self.pool, l2)
+        return MLP(5 if hidden is None else hidden, output="tanh", l2=l2)
 
     def _settings(self) -> list[dict[str, Any]]:
         if not self.pairwise and isinstance(self.pair_hidden, list | tuple):

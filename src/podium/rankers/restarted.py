@@ -34,6 +34,7 @@ class RestartedPreset(BaseRanker):
     restarts: int
     epochs: int
     batch_size: int
+    early_stopping: bool
     patience: int | None
     learning_rate: float
     n_jobs: int | None
@@ -63,7 +64,8 @@ class RestartedPreset(BaseRanker):
             epochs=self.epochs, batch_size=self.batch_size, learning_rate=self.learning_rate, patience=self.patience
         )
         candidates = [clone(self).set_params(**chosen) for chosen in self._settings()]
-        return Restarts(steps, self.restarts, [(c._loss(), c._scorer()) for c in candidates], self.n_jobs)
+        parts = [(c._loss(), c._scorer()) for c in candidates]
+        return Restarts(steps, self.restarts, parts, self.early_stopping, self.n_jobs)
 
     def _train(
         self,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -33,10 +34,13 @@ class SoftRank(RestartedPreset):
         ``"ndcg"`` or ``"ndcg@k"``, under any convention.
     hidden : int, optional; or several to choose from
         Hidden units of a perceptron; None is a linear scorer.
-    l2 : float
+    l2 : float, or several to choose from
         Penalty on the weights.
     restarts, n_jobs : int
         Random starts, of which the best on the validation queries is kept, and how many run side by side.
+    early_stopping : bool
+        With validation queries: keep each run's best epoch and stop after ``patience`` epochs without a better one.
+        False trains to the end and chooses between runs only, which is wiser where validation queries are few.
     epochs, batch_size, learning_rate, patience
         See :class:`podium.training.Stochastic`.
     normalize, random_state, verbose
@@ -52,7 +56,7 @@ class SoftRank(RestartedPreset):
     ((4, 4), [1.0, 1.0, 1.0, 1.0])
     """
 
-    searchable: ClassVar[tuple[str, ...]] = ("sigma", "hidden")
+    searchable: ClassVar[tuple[str, ...]] = ("sigma", "hidden", "l2")
 
     def __init__(
         self,
@@ -61,11 +65,12 @@ class SoftRank(RestartedPreset):
         learn_sigma: bool = False,
         metric: Any = "ndcg",
         hidden: Any = None,
-        l2: float = 1e-4,
+        l2: float | Sequence[float] = 1e-4,
         restarts: int = 1,
         epochs: int = 100,
         batch_size: int = 1,
         learning_rate: float = 0.01,
+        early_stopping: bool = True,
         patience: int | None = 10,
         normalize: str | None = "standard",
         n_jobs: int | None = None,
@@ -82,6 +87,7 @@ class SoftRank(RestartedPreset):
         self.epochs = epochs
         self.batch_size = batch_size
         self.learning_rate = learning_rate
+        self.early_stopping = early_stopping
         self.patience = patience
         self.normalize = normalize
         self.n_jobs = n_jobs
@@ -92,8 +98,8 @@ class SoftRank(RestartedPreset):
         return SoftRankLoss(self.approximation, self._value("sigma"), self.learn_sigma, self.metric)
 
     def _scorer(self) -> Scorer:
-        hidden = self._value("hidden")
-        return Linear(l2=self.l2) if hidden is None else MLP(hidden, l2=self.l2)
+        hidden, l2 = self._value("hidden"), self._value("l2")
+        return Linear(l2=l2) if hidden is None else MLP(hidden, l2=l2)
 
     @property
     def sigma_(self) -> float:

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 import scipy.linalg.cython_blas  # noqa: F401  np.dot in compiled code is this; loaded here, thread limits can reach it
 from numba import njit, types
-from numba.extending import intrinsic, overload
+from numba.extending import intrinsic
+from scipy import sparse
 
 from podium.solvers.elementary import FAST, exp
 
@@ -87,41 +88,37 @@ def total(sizes: np.ndarray) -> int:
     return result
 
 
-def load_block(rows: Any, start: int, scaling: np.ndarray, out: np.ndarray) -> None:
+Rows = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+
+
+def network_rows(features: Any) -> Rows:
+    """A matrix and the arrays of CSR, of which one is empty: a type of their own each would be compiled for anew."""
+    if sparse.issparse(features):
+        return np.empty((0, 0), features.dtype), features.data, features.indices, features.indptr
+    none = np.empty(0, np.int32)
+    return features, np.empty(0, features.dtype), none, none
+
+
+@njit(error_model="numpy")
+def load_block(rows: Rows, start: int, scaling: np.ndarray, out: np.ndarray) -> None:
     """``out`` (n_features, n) = the features of ``n`` documents from number ``start``, standardized.
 
     ``scaling`` (2, n_features) are what is subtracted and what is then multiplied with.
     """
-    raise NotImplementedError("for compiled code only")
-
-
-@njit(error_model="numpy")
-def _load_dense(rows: np.ndarray, start: int, scaling: np.ndarray, out: np.ndarray) -> None:
     apart()
+    dense, data, indices, bounds = rows
     mean, inverse_scale = scaling[0], scaling[1]
-    for i in range(out.shape[1]):
-        row = rows[start + i]
-        for j in range(len(row)):
-            out[j, i] = (row[j] - mean[j]) * inverse_scale[j]
-
-
-@njit(error_model="numpy")
-def _load_sparse(rows: Any, start: int, scaling: np.ndarray, out: np.ndarray) -> None:
-    apart()
-    mean, inverse_scale = scaling[0], scaling[1]
-    data, indices, bounds = rows
+    if len(bounds) == 0:
+        for i in range(out.shape[1]):
+            row = dense[start + i]
+            for j in range(len(row)):
+                out[j, i] = (row[j] - mean[j]) * inverse_scale[j]
+        return
     for j in range(len(mean)):
         fill(out[j], -mean[j] * inverse_scale[j])
     for i in range(out.shape[1]):
         for k in range(bounds[start + i], bounds[start + i + 1]):
             out[indices[k], i] += data[k] * inverse_scale[indices[k]]
-
-
-@overload(load_block, strict=False)  # type: ignore[untyped-decorator]
-def _load_by_type(rows: Any, start: Any, scaling: Any, out: Any) -> Any:
-    if isinstance(rows, types.Array):
-        return lambda rows, start, scaling, out: _load_dense(rows, start, scaling, out)
-    return lambda rows, start, scaling, out: _load_sparse(rows, start, scaling, out)
 
 
 @njit(error_model="numpy")

@@ -25,7 +25,7 @@ from numba import from_dtype, njit, prange, typeof, types
 from podium.losses.loop import ONLY_PRANGE, Kernel
 from podium.queries import Queries
 from podium.scorers.base import Backward, Scorer, SmoothModel, State, require_array
-from podium.scorers.rows import as_rows
+from podium.scorers.layers import network_rows
 from podium.scorers.standardization import Standardization
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class NetworkModel(SmoothModel):
         call_with_network(
             _network_pass,
             self,
-            as_rows(queries.features),
+            queries.features,
             parts,
             bounds,
             self.theta.astype(dtype),
@@ -164,15 +164,15 @@ def parts_of(queries: Queries, listwise: bool) -> tuple[np.ndarray, np.ndarray]:
     return parts.astype(np.int64), bounds.astype(np.int64)
 
 
-def call_with_network(loop: Any, model: NetworkModel, rows: Any, *args: Any) -> Any:
+def call_with_network(loop: Any, model: NetworkModel, features: Any, *args: Any) -> Any:
     """Call a compiled loop with a network: ``loop(run, shape, scaling, rows, *args)``.
 
     Numba would take a compiled function for a constant and compile the loop for it alone; a signature that says
     "function of these types" makes it a pointer. ``loop`` keeps its compiled versions, here as in its cache on disk.
     """
-    dtype = (rows[0] if isinstance(rows, tuple) else rows).dtype
-    args = (model.shape, model.scaling(dtype), rows, *args)
-    number, flat = from_dtype(dtype), types.float64[::1]
+    rows = network_rows(features)
+    args = (model.shape, model.scaling(features.dtype), rows, *args)
+    number, flat = from_dtype(features.dtype), types.float64[::1]
     run = types.void(
         types.int64[::1], number[:, ::1], typeof(rows), *[types.int64] * 4, number[::1], number[::1], flat, flat
     )

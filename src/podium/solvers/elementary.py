@@ -1,8 +1,8 @@
 """``exp`` and ``log1p`` that LLVM can vectorise, shared by every kernel.
 
-Numba lowers ``math.exp`` to a library call, which stops a loop from vectorising. These are branch-free
-polynomials instead, accurate to a few units in the last place; ``tests/solvers/test_elementary.py`` measures
-the error over the whole range.
+Numba lowers ``math.exp`` to a library call, which stops a loop from vectorising (as does any call, hence
+``forceinline``). These are branch-free polynomials instead, accurate to a few units in the last place;
+``tests/solvers/test_elementary.py`` measures the error over the whole range.
 
 ``exp`` is meant for arguments that are not NaN: it clamps to the range where the result is a normal number, so
 ``exp(-inf)`` is a tiny positive number (about 1e-38 in float32, 1e-308 in float64), not zero.
@@ -49,7 +49,7 @@ def _reinterpret(typingctx: Any, x: Any) -> Any:
     return target(x), codegen
 
 
-@njit(fastmath={"contract"}, error_model="numpy")
+@njit(fastmath={"contract"}, error_model="numpy", forceinline=True)
 def _exp32(x: np.float32) -> np.float32:
     x = min(max(x, np.float32(-87.0)), np.float32(88.0))
     t = x * np.float32(LOG2E) + ROUND_32
@@ -66,7 +66,7 @@ def _exp32(x: np.float32) -> np.float32:
     return p * _reinterpret(np.int32((_reinterpret(t) + np.int32(127)) << np.int32(23)))
 
 
-@njit(fastmath={"contract"}, error_model="numpy")
+@njit(fastmath={"contract"}, error_model="numpy", forceinline=True)
 def _exp64(x: float) -> float:
     x = min(max(x, -708.0), 709.0)
     t = x * LOG2E + ROUND_64
@@ -89,7 +89,7 @@ def _exp64(x: float) -> float:
     return p * _reinterpret((_reinterpret(t) + np.int64(1023)) << np.int64(52))
 
 
-@njit(fastmath={"contract"}, error_model="numpy")
+@njit(fastmath={"contract"}, error_model="numpy", forceinline=True)
 def _log32(x: np.float32) -> np.float32:
     m, exponent = _split32(x)
     e = np.float32(exponent)
@@ -112,7 +112,7 @@ def _log32(x: np.float32) -> np.float32:
     return e * LN2_HIGH_32 + (f + low)
 
 
-@njit(fastmath={"contract"}, error_model="numpy")
+@njit(fastmath={"contract"}, error_model="numpy", forceinline=True)
 def _log64(x: float) -> float:
     bits = _reinterpret(x)
     m = _reinterpret((bits & np.int64(0x000FFFFFFFFFFFFF)) | np.int64(0x3FF0000000000000))
@@ -137,19 +137,19 @@ def _log64(x: float) -> float:
 
 # fastmath must be named even where it is not wanted: left out, it is taken over from the first caller, and reordered
 # the correction below is nothing.
-@njit(fastmath=False, error_model="numpy")
+@njit(fastmath=False, error_model="numpy", forceinline=True)
 def _log1p32(u: np.float32) -> np.float32:
     w = np.float32(1.0) + u
     return _log32(w) + (u - (w - np.float32(1.0))) / w
 
 
-@njit(fastmath=False, error_model="numpy")
+@njit(fastmath=False, error_model="numpy", forceinline=True)
 def _log1p64(u: float) -> float:
     w = 1.0 + u
     return _log64(w) + (u - (w - 1.0)) / w
 
 
-@njit(fastmath={"contract"}, error_model="numpy")
+@njit(fastmath={"contract"}, error_model="numpy", forceinline=True)
 def _log1p_unit32(u: np.float32) -> np.float32:
     # Minimax fit of log(1 + u) / u on [0, 1], relative error 3e-8.
     r = np.float32(0.005232624243944883)
@@ -163,14 +163,14 @@ def _log1p_unit32(u: np.float32) -> np.float32:
     return u * (r * u + np.float32(0.9999999403953552))
 
 
-@njit(error_model="numpy")
+@njit(fastmath=False, error_model="numpy", forceinline=True)
 def _split32(x: np.float32) -> tuple[np.float32, np.int32]:
     bits = _reinterpret(x)
     mantissa = _reinterpret(np.int32((bits & np.int32(0x007FFFFF)) | np.int32(0x3F800000)))
     return mantissa, np.int32((bits >> np.int32(23)) - np.int32(127))
 
 
-@njit(error_model="numpy")
+@njit(fastmath=False, error_model="numpy", forceinline=True)
 def _split64(x: float) -> tuple[float, np.int64]:
     bits = _reinterpret(x)
     mantissa = _reinterpret((bits & np.int64(0x000FFFFFFFFFFFFF)) | np.int64(0x3FF0000000000000))

@@ -33,6 +33,9 @@ class Restarts(Trainer):
     candidates : sequence of (Loss, Scorer), optional
         Settings to choose between, in place of the problem's own. Choosing needs validation queries: losses of
         different settings cannot be compared.
+    early_stopping : bool
+        Keep each run's best epoch on the validation queries. False: train each run to its end, and use the validation
+        queries only to choose between runs; with few of them, the best of many epochs is mostly luck.
     n_jobs : int, optional
         Processes; None or 1 stays in this one, −1 takes all cores. The result is the same.
 
@@ -46,11 +49,13 @@ class Restarts(Trainer):
         trainer: Trainer,
         restarts: int = 10,
         candidates: Sequence[tuple[Loss, Scorer]] | None = None,
+        early_stopping: bool = True,
         n_jobs: int | None = None,
     ) -> None:
         self.trainer = trainer
         self.restarts = restarts
         self.candidates = candidates
+        self.early_stopping = early_stopping
         self.n_jobs = n_jobs
 
     def fit(self, problem: Problem) -> BestFit:
@@ -95,15 +100,27 @@ class Restarts(Trainer):
     def _fits(self, runs: list[Problem]) -> Iterator[Fit]:
         """The fit of each run, in order."""
         if self.n_jobs in (None, 1) or len(runs) == 1:
-            yield from map(self.trainer.fit, runs)
+            yield from map(self._fit_one, runs)
             return
         from joblib import Parallel, delayed, parallel_config
 
         first, *others = runs
-        yield self.trainer.fit(first)
+        yield self._fit_one(first)
         with parallel_config("loky", n_jobs=self.n_jobs, inner_max_num_threads=1):
-            tasks = (delayed(self.trainer.fit)(replace(run, callback=None, verbose=0)) for run in others)
+            tasks = (delayed(self._fit_one)(replace(run, callback=None, verbose=0)) for run in others)
             yield from Parallel(return_as="generator")(tasks)
+
+    def _fit_one(self, run: Problem) -> Fit:
+        if self.early_stopping or run.validation is None:
+            return self.trainer.fit(run)
+        fit = self.trainer.fit(replace(run, validation=None))
+        story = replace(
+            fit.convergence,
+            validation=(run.validation.judge(fit.model),),
+            metric=str(run.validation.metric),
+            best_iter=fit.convergence.n_iter,
+        )
+        return replace(fit, convergence=story)
 
 
 class _Callback:
@@ -122,13 +139,13 @@ def merit(fit: Fit) -> float:
     """What decides between runs, higher is better."""
     story = fit.convergence
     if story.best_iter is not None:
-        return story.validation[story.best_iter - 1]
+        return max(story.validation)
     return -story.losses[-1] if story.losses else float("-inf")
 
 
 def _report(problem: Problem, done: int, of: int, fit: Fit) -> None:
     story = fit.convergence
-    judged = None if story.best_iter is None else story.validation[story.best_iter - 1]
+    judged = None if story.best_iter is None else merit(fit)
     if problem.verbose > 0:
         found = "" if judged is None else f"   {story.metric} {judged:.4f}"
         print(f"[podium] run {done:3d} of {of}   {story.n_iter} iterations{found}", file=sys.stderr)

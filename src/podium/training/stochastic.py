@@ -273,7 +273,7 @@ class _NetworkEpoch(_LinearEpoch):
         total, self.step = call_with_network(
             network_epoch(bound.kernel),
             model,
-            as_rows(self.objective.queries.features),
+            self.objective.queries.features,
             bound.offsets,
             bound.weights,
             order,
