@@ -24,7 +24,7 @@ def build(name: str):
 def data(seed: int = 0, **settings):
     """Features, labels and query ids as a user has them: rows in no order, queries called by strings."""
     queries = podium.make_queries(
-        **({"n_queries": 30, "n_documents": 10, "n_features": 6, "random_state": seed} | settings)
+        **({"n_queries": 20, "n_documents": 8, "n_features": 6, "random_state": seed} | settings)
     )
     qid = np.array([f"query {q}" for q in range(len(queries))])[queries.query_of_document]
     order = np.random.default_rng(seed).permutation(queries.n_documents)
@@ -60,8 +60,8 @@ def test_carries_over_to_unseen_queries(name, fitted) -> None:
     if name == "random":
         pytest.skip("chance has nothing to carry over")
     # The generator's weights depend on the seed, so unseen queries are the second half of one data set.
-    queries = podium.make_queries(60, 10, 6, random_state=1)
-    train, test = queries.take(np.arange(30)), queries.take(np.arange(30, 60))
+    queries = podium.make_queries(50, 8, 6, random_state=1)
+    train, test = queries.take(np.arange(20)), queries.take(np.arange(20, 50))
     floor = build("random").fit(train).score(test)
     assert build(name).fit(train).score(test) > floor + 0.1
 
@@ -130,7 +130,7 @@ def test_odd_queries_do_no_harm(name) -> None:
     ids = np.concatenate([qid, ["only one document"], ["all tied"] * 4])
     ranker = build(name).fit(lone, labels, qid=ids)
     assert np.isfinite(ranker.predict(lone, qid=ids)).all()
-    assert ranker.n_queries_ == 32
+    assert ranker.n_queries_ == 22
 
 
 def test_only_queries_that_say_nothing(name) -> None:
@@ -140,8 +140,8 @@ def test_only_queries_that_say_nothing(name) -> None:
 
 
 def test_sizes_zero_are_allowed(name) -> None:
-    queries = podium.make_queries(20, 8, 4)
-    with_empty = podium.Queries(queries.features, queries.labels, sizes=np.insert(queries.sizes, [0, 5, 20], 0))
+    queries = podium.make_queries(12, 6, 4)
+    with_empty = podium.Queries(queries.features, queries.labels, sizes=np.insert(queries.sizes, [0, 5, 12], 0))
     assert np.isfinite(build(name).fit(with_empty).predict(with_empty)).all()
 
 
@@ -204,7 +204,7 @@ def test_clone_and_parameters(name) -> None:
 
 
 def test_every_grid_value_trains(name) -> None:
-    X, y, qid = data(n_queries=10)
+    X, y, qid = data(n_queries=6)
     for key, values in METHODS[name].grid.items():
         for value in values:
             METHODS[name].build(**FIXED, **{key: value}).fit(X, y, qid=qid)

@@ -37,7 +37,9 @@ DEFINITIONS: list[tuple[Loss, Callable, Callable, Callable]] = [
         lambda d: 2.0 + 0 * d,
     ),
 ]
-every_definition = pytest.mark.parametrize(("loss", "f", "slope", "bend"), DEFINITIONS, ids=lambda x: repr(x)[:40])
+every_definition = pytest.mark.parametrize(
+    ("loss", "f", "slope", "bend"), DEFINITIONS, ids=[repr(d[0]) for d in DEFINITIONS]
+)
 
 
 def by_pairs(

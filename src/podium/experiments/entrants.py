@@ -11,7 +11,7 @@ from typing import Any
 
 FLOORS = ("best-feature", "random")
 """Methods that every table has: what a learned ranker must beat to be worth anything."""
-QUICK = ("listnet", "listmle", "pmop", "ranknet", "ranksvm", "lambdarank", "regression")
+QUICK = ("listnet", "pmop", "ranknet", "lambdarank", "regression")
 """What a demonstration shows: one or two of each family, quick to compile and to train."""
 
 

@@ -31,7 +31,8 @@ from numba import njit, prange
 
 Kernel = Callable[..., Any]
 
-# Only the loop over queries runs in parallel: array operations within one query are too small to share out.
+# Only the loop over queries runs in parallel: array operations within one query are too small to share out. (An array
+# expression such as ``-x`` in the body of the loop itself then fails to compile: write it in a function of its own.)
 ONLY_PRANGE = {
     "prange": True,
     "comprehension": False,

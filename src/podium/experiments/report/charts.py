@@ -35,7 +35,8 @@ def whisker(estimate: Estimate, low: float, high: float, *, strong: bool = False
 
 def curves(series: Mapping[str, Sequence[float]], positions: Sequence[int], *, x_name: str, y_name: str) -> str:
     """One line a series over the same positions, each named at its right end."""
-    width, height = 1000, 380
+    gap = 16  # between the names at the right
+    width, height = 1000, max(380, gap * len(series) + 80)
     left, right, top, bottom = 52, 150, 16, 44
     values = [value for line in series.values() for value in line]
     ticks = _ticks(min(values), max(values))
@@ -59,7 +60,7 @@ def curves(series: Mapping[str, Sequence[float]], positions: Sequence[int], *, x
         parts.append(f'<text class="tick" {where} text-anchor="middle">{position}</text>')
     middle = left + (width - left - right) / 2
     parts.append(f'<text class="axis" x="{middle}" y="{height - 6}" text-anchor="middle">{escape(x_name)}</text>')
-    ends = _spread({name: y(line[-1]) for name, line in series.items()}, gap=15, top=top, bottom=height - bottom)
+    ends = _spread({name: y(line[-1]) for name, line in series.items()}, gap=gap, top=top, bottom=height - bottom)
     for number, (name, line) in enumerate(series.items()):
         points = [(x(p), y(v)) for p, v in zip(positions, line, strict=True)]
         path = " ".join(f"{px:.1f},{py:.1f}" for px, py in points)

@@ -104,7 +104,8 @@ def _curves(comparison: Comparison) -> str:
         if match := re.fullmatch(r"(.+)@(\d+)", name):
             families.setdefault(match[1], []).append(int(match[2]))
     charts = []
-    shown = [row for row in comparison.rows if row.estimates]
+    # Chance would stretch the scale so far that the others fall into one line.
+    shown = [row for row in comparison.rows if row.estimates and row.method != "random"]
     for family, cutoffs in families.items():
         if len(cutoffs) < 2 or not shown:
             continue
@@ -112,7 +113,8 @@ def _curves(comparison: Comparison) -> str:
         series = {row.method: [row.estimates[f"{family}@{k}"].mean for k in cutoffs] for row in shown}
         name = f"{family}@k ({comparison.convention})"
         chart = curves(series, cutoffs, x_name="cut-off k", y_name=name)
-        charts.append(f'<h2>{escape(name)}</h2>\n<div class="scroll">{chart}</div>')
+        note = '<p class="soft">The method “random” is left out: it would flatten the rest.</p>'
+        charts.append(f'<h2>{escape(name)}</h2>\n<div class="scroll" tabindex="0">{chart}</div>\n{note}')
     return "\n".join(charts)
 
 
@@ -141,7 +143,7 @@ def _choices(comparison: Comparison) -> str:
             details = [] if record.validation is None else [f"{record.validation:.4f}"]
             details += [f"best of {len(record.candidates)}"] * (len(record.candidates) > 1)
             small = f"<small>{escape(', '.join(details))}</small>"
-            cells.append(f"<td>{escape(format_parameters(record.parameters) or '–')}{small}</td>")
+            cells.append(f'<td class="choice">{escape(format_parameters(record.parameters) or "–")}{small}</td>')
         rows.append(f"<tr>{_row_head(row.method)}{''.join(cells)}</tr>")
     caption = (
         f"Chosen by {escape(comparison.primary)} ({escape(comparison.convention)}) on each fold's validation part, "
