@@ -9,8 +9,10 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 demo: $(VENV)/.installed
 	$(BIN)/podium compare --out podium-runs/demo
 
+# One file stays in one worker: its compiled kernels are then compiled once. Idle threads sleep instead of spinning, since two
+# workers share the cores.
 test: lint
-	$(BIN)/python -m pytest -n 2
+	OMP_WAIT_POLICY=passive OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile $(PYTEST_OPTIONS)
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .

@@ -17,8 +17,11 @@ from podium.rankers.methods import METHODS
 FIXED = {"random_state": 0}
 
 
-def build(name: str):
-    return METHODS[name].build(**FIXED)
+QUICK = {"structrank": {"epochs": 3, "restarts": 1}}
+
+
+def build(name: str, **settings):
+    return METHODS[name].build(**FIXED, **QUICK.get(name, {}), **settings)
 
 
 def data(seed: int = 0, **settings):
@@ -36,7 +39,7 @@ def looks_at_lists(ranker) -> bool:
     return ranker._needs_lists()
 
 
-@pytest.fixture(params=METHODS, name="name")
+@pytest.fixture(params=NAMES, name="name")
 def _name(request) -> str:
     return request.param
 
@@ -45,7 +48,7 @@ def _name(request) -> str:
 def fitted():
     """One fitted ranker per method, for tests that do not change it."""
     X, y, qid = data()
-    return {name: build(name).fit(X, y, qid=qid) for name in METHODS}
+    return {name: build(name).fit(X, y, qid=qid) for name in NAMES}
 
 
 def test_learns_what_is_easy(name, fitted) -> None:
@@ -207,7 +210,7 @@ def test_every_grid_value_trains(name) -> None:
     X, y, qid = data(n_queries=6)
     for key, values in METHODS[name].grid.items():
         for value in values:
-            METHODS[name].build(**FIXED, **{key: value}).fit(X, y, qid=qid)
+            build(name, **{key: value}).fit(X, y, qid=qid)
 
 
 def test_saved_and_loaded_gives_the_same_bits(name, fitted, tmp_path) -> None:
@@ -296,7 +299,7 @@ def test_normalised_within_queries_it_needs_to_know_them(name, normalize) -> Non
     if METHODS[name].family == "floor":
         pytest.skip("floors do not normalise")
     X, y, qid = data()
-    ranker = METHODS[name].build(**FIXED, normalize=normalize).fit(X, y, qid=qid)
+    ranker = build(name, normalize=normalize).fit(X, y, qid=qid)
     with pytest.raises(ValueError, match="qid"):
         ranker.predict(X)
     scores = ranker.predict(X, qid=qid)

@@ -87,6 +87,8 @@ def test_the_file_says_how_it_came_about(path, ranker) -> None:
     assert header["fitted"]["n_queries"] == 20
     assert podium.load(path).provenance_ == header["provenance"]
     assert header["fitted"]["convergence"]["converged"] is True
+    ranker.save(path, dataset="synthetic, seed 0")
+    assert podium.load(path).provenance_["dataset"] == "synthetic, seed 0"
 
 
 def test_arrays_are_plain_npy_files(path, ranker) -> None:

@@ -27,8 +27,10 @@ __all__ = ["ModelFileError", "load", "save"]
 FORMAT, FORMAT_VERSION = "podium model", 1
 
 
-def save(ranker: BaseRanker, path: str | os.PathLike[str]) -> None:
+def save(ranker: BaseRanker, path: str | os.PathLike[str], *, dataset: str | None = None) -> None:
     """Write a fitted ranker to one file; whole or not at all.
+
+    ``dataset`` (a name, a version, a fingerprint) is kept with the other facts of its making.
 
     Raises ValueError if it has parts that are not Podium's own, since no file could bring those back.
     """
@@ -45,6 +47,7 @@ def save(ranker: BaseRanker, path: str | os.PathLike[str]) -> None:
             "python": platform.python_version(),
             "numpy": np.__version__,
             "saved": datetime.now(UTC).isoformat(timespec="seconds"),
+            "dataset": dataset,
         },
     }
     write_archive(path, header, state)

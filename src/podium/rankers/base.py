@@ -191,11 +191,14 @@ class BaseRanker(BaseEstimator):  # type: ignore[misc]
         bound = likelihood.bind(queries.labels, queries.offsets)
         return -bound.value_and_gradient(scores, parameters=self.loss_parameters_).value
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted ranker to one file, which :func:`podium.load` reads. No pickle: loading it runs no code."""
+    def save(self, path: str | os.PathLike[str], *, dataset: str | None = None) -> None:
+        """Write the fitted ranker to one file, which :func:`podium.load` reads. No pickle: loading it runs no code.
+
+        ``dataset`` (a name, a version, a fingerprint) is kept in the file, and is in ``provenance_`` after loading.
+        """
         from podium.saving import save
 
-        save(self, path)
+        save(self, path, dataset=dataset)
 
     # ---- what the methods above are made of
 

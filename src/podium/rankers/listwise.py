@@ -29,7 +29,7 @@ class ListNet(LinearPreset):
     >>> queries = podium.make_queries(n_queries=50, n_documents=10, n_features=5)
     >>> ranker = podium.ListNet(l2=0.01).fit(queries)
     >>> ranker.rank(queries.features[:4], qid=[1, 1, 2, 2]).tolist()
-    [1, 2, 1, 2]
+    [1, 2, 2, 1]
     """
 
     def __init__(
