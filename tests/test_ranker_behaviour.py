@@ -14,6 +14,8 @@ from sklearn.exceptions import NotFittedError
 import podium
 from podium.rankers.methods import METHODS
 
+# Variants are the same rankers with other settings.
+NAMES = [name for name, method in METHODS.items() if not method.variant]
 FIXED = {"random_state": 0}
 
 
