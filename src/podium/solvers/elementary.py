@@ -34,7 +34,7 @@ ROUND_32, ROUND_64 = np.float32(1.5 * 2**23), 1.5 * 2.0**52
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def _reinterpret(typingctx: Any, x: Any) -> Any:
+def reinterpret(typingctx: Any, x: Any) -> Any:
     """The same bits read as the integer (or floating-point) type of the same width."""
     target, llvm_type = {
         types.float32: (types.int32, ir.IntType(32)),
@@ -63,7 +63,7 @@ def _exp32(x: np.float32) -> np.float32:
     p = p * r + np.float32(5.0000001201e-1)
     p = p * r * r + r + np.float32(1.0)
     # The low bits of t are the integer n itself; moved into the exponent field they make 2**n.
-    return p * _reinterpret(np.int32((_reinterpret(t) + np.int32(127)) << np.int32(23)))
+    return p * reinterpret(np.int32((reinterpret(t) + np.int32(127)) << np.int32(23)))
 
 
 @njit(fastmath={"contract"}, error_model="numpy", forceinline=True)
@@ -86,7 +86,7 @@ def _exp64(x: float) -> float:
     p = p * r + 1.0 / 6.0
     p = p * r + 0.5
     p = p * r * r + r + 1.0
-    return p * _reinterpret((_reinterpret(t) + np.int64(1023)) << np.int64(52))
+    return p * reinterpret((reinterpret(t) + np.int64(1023)) << np.int64(52))
 
 
 @njit(fastmath={"contract"}, error_model="numpy", forceinline=True)
@@ -114,10 +114,10 @@ def _log32(x: np.float32) -> np.float32:
 
 @njit(fastmath={"contract"}, error_model="numpy", forceinline=True)
 def _log64(x: float) -> float:
-    bits = _reinterpret(x)
-    m = _reinterpret((bits & np.int64(0x000FFFFFFFFFFFFF)) | np.int64(0x3FF0000000000000))
+    bits = reinterpret(x)
+    m = reinterpret((bits & np.int64(0x000FFFFFFFFFFFFF)) | np.int64(0x3FF0000000000000))
     # AVX2 cannot convert int64 to float64, but an integer below 2**52 written into the mantissa of 2**52 is one.
-    e = _reinterpret((bits >> np.int64(52)) | np.int64(0x4330000000000000)) - (2.0**52 + 1023.0)
+    e = reinterpret((bits >> np.int64(52)) | np.int64(0x4330000000000000)) - (2.0**52 + 1023.0)
     big = m > 1.4142135623730951
     m = m * 0.5 if big else m
     e = e + 1.0 if big else e
@@ -165,15 +165,15 @@ def _log1p_unit32(u: np.float32) -> np.float32:
 
 @njit(fastmath=False, error_model="numpy", forceinline=True)
 def _split32(x: np.float32) -> tuple[np.float32, np.int32]:
-    bits = _reinterpret(x)
-    mantissa = _reinterpret(np.int32((bits & np.int32(0x007FFFFF)) | np.int32(0x3F800000)))
+    bits = reinterpret(x)
+    mantissa = reinterpret(np.int32((bits & np.int32(0x007FFFFF)) | np.int32(0x3F800000)))
     return mantissa, np.int32((bits >> np.int32(23)) - np.int32(127))
 
 
 @njit(fastmath=False, error_model="numpy", forceinline=True)
 def _split64(x: float) -> tuple[float, np.int64]:
-    bits = _reinterpret(x)
-    mantissa = _reinterpret((bits & np.int64(0x000FFFFFFFFFFFFF)) | np.int64(0x3FF0000000000000))
+    bits = reinterpret(x)
+    mantissa = reinterpret((bits & np.int64(0x000FFFFFFFFFFFFF)) | np.int64(0x3FF0000000000000))
     return mantissa, (bits >> np.int64(52)) - np.int64(1023)
 
 
