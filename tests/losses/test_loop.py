@@ -1,39 +1,49 @@
-"""The loop over queries: what its compiled copies are made of, and what it says when a loss is not finite."""
+"""The loop over queries and the way it calls a loss's kernel."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
+from numba import njit
 
-from podium.losses import ListNetLoss, RankNetLoss, RankRegressLoss
-from podium.losses.loop import _source_files, _stamp, over_queries
-
-
-def names(files: set[str]) -> set[str]:
-    return {"/".join(Path(file).parts[-2:]) for file in files}
+from podium.losses import RankRegressLoss
+from podium.losses.entry import pack, prepare_call
+from podium.losses.loop import over_queries
 
 
-def test_a_compiled_copy_knows_every_file_it_was_made_from() -> None:
-    files = names(_source_files(RankNetLoss.kernel))
-    # Directly, through a template with another function in it, and through an overload.
-    assert {"losses/ranknet.py", "losses/pairs.py", "solvers/elementary.py"} <= files
-    assert "losses/listnet.py" not in files
+@njit(error_model="numpy")
+def _echo(scores, prepared, q, start, parameters, gradient, curvature, d_parameters):
+    """A kernel that shows all it was given."""
+    by_document, by_query, table, whole, real, yes = prepared
+    for i in range(len(scores)):
+        gradient[i] = scores[i] + by_document[start + i]
+    for i in range(len(curvature)):
+        curvature[i] = q
+    d_parameters[0] = parameters[0] * by_query[q]
+    d_parameters[1] = table[q, 1] + len(curvature)
+    return real if yes else whole
 
 
-def test_a_changed_file_makes_another_copy(tmp_path: Path) -> None:
-    file = tmp_path / "kernel.py"
-    file.write_text("one")
-    before = _stamp({str(file)})
-    assert _stamp({str(file)}) == before
-    file.write_text("another")
-    assert _stamp({str(file)}) != before
-
-
-def test_one_copy_for_each_kernel() -> None:
-    assert over_queries(ListNetLoss.kernel) is over_queries(ListNetLoss.kernel)
-    assert over_queries(ListNetLoss.kernel) is not over_queries(RankNetLoss.kernel)
+@pytest.mark.parametrize("curved", [False, True])
+@pytest.mark.parametrize("yes", [False, True])
+def test_a_kernel_sees_what_was_prepared(curved: bool, yes: bool) -> None:
+    offsets = np.array([0, 2, 2, 5])
+    scores, gradient = np.arange(5.0), np.empty(5)
+    curvature = np.empty(5 if curved else 0)
+    by_document = np.arange(10, 15, dtype=np.uint16)
+    table = np.asfortranarray(np.arange(6, dtype=np.int32).reshape(3, 2))  # entries are given C order
+    packed = pack((by_document, np.array([1.0, 2.0, 3.0]), table, -7, 0.25, yes))
+    parameters = np.array([5.0, 0.0])
+    values, d_parameters = np.empty(2), np.empty((2, 2))
+    call = prepare_call(_echo, packed, scores, gradient, parameters, curvature)
+    queries = np.array([2, 0])
+    weights = np.array([1.0, 1.0, 2.0])
+    over_queries(call.entry, call.address, offsets, weights, queries, gradient, curvature, values, d_parameters)
+    value = 0.25 if yes else -7.0
+    np.testing.assert_array_equal(values, [2 * value, value])
+    np.testing.assert_array_equal(gradient, [10, 12, 28, 32, 36])
+    np.testing.assert_array_equal(d_parameters, [[30, 2 * (5 + 3 * curved)], [5, 1 + 2 * curved]])
+    np.testing.assert_array_equal(curvature, [0, 0, 4, 4, 4] if curved else [])
 
 
 def test_a_loss_that_overflows_says_where() -> None:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+from copy import copy
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
+from podium.compiling import Kernel
 from podium.data.preferences import Preferences
-from podium.losses.loop import Kernel, over_queries
+from podium.losses.entry import Call, pack, prepare_call
+from podium.losses.loop import over_queries
 from podium.parameters import Parameterized
 
 
@@ -46,6 +49,9 @@ class Loss(Parameterized):
     """Is that the exact diagonal of the Hessian, rather than a positive stand-in for it?"""
     accepts_preferences: ClassVar[bool] = False
     """Can its labels be :class:`podium.Preferences` instead of grades?"""
+    keeps_float32: ClassVar[bool] = False
+    """Is its kernel also compiled for float32 scores? Worth it where the arithmetic is all there is; others compute in
+    float64 whatever they are given."""
     cost: ClassVar[str] = "n"
     """Operations for a list of n documents, for documentation and scheduling."""
 
@@ -123,6 +129,7 @@ class BoundLoss:
         self.weights = _mean_weights(query_weight, len(self.offsets) - 1)
         self.prepared = loss.prepare(self.labels, self.offsets)
         self.kernel = loss.choose_kernel()
+        self._packed = pack(self.prepared)
         self._all_queries = np.arange(len(self.weights), dtype=np.int64)
 
     @property
@@ -131,7 +138,15 @@ class BoundLoss:
 
     def start_epoch(self, epoch: int) -> None:
         """Renew what the loss draws anew in each pass over the data."""
-        self.prepared = self.loss.prepare_epoch(self.prepared, self.labels, self.offsets, epoch)
+        prepared = self.loss.prepare_epoch(self.prepared, self.labels, self.offsets, epoch)
+        if prepared is not self.prepared:
+            self.prepared, self._packed = prepared, pack(prepared)
+
+    def call(
+        self, scores: np.ndarray, gradient: np.ndarray, parameters: np.ndarray, curvature: np.ndarray | None = None
+    ) -> Call:
+        """What a compiled loop needs to evaluate the loss of a query (see :mod:`podium.losses.entry`)."""
+        return prepare_call(self.kernel, self._packed, scores, gradient, parameters, curvature)
 
     def parameters(self, parameters: Any = None) -> np.ndarray:
         """The loss's own parameters, checked; its initial ones if none are given."""
@@ -161,6 +176,8 @@ class BoundLoss:
         giving the same one every time saves the cost of new memory, which exceeds that of the cheaper losses.
         """
         scores = self._check_scores(scores)
+        if scores.dtype == np.float32 and not self.loss.keeps_float32:
+            return self._in_float64(scores, gradient, parameters=parameters, curvature=curvature, queries=queries)
         parameters = self.parameters(parameters)
         if curvature and not self.loss.has_curvature:
             raise ValueError(f"{type(self.loss).__name__} has no second derivative to give")
@@ -168,24 +185,49 @@ class BoundLoss:
         queries = self._all_queries if queries is None else self._check_queries(queries)
         gradient = new(scores) if gradient is None else _check_output(gradient, scores)
         d2_scores = new(scores) if curvature else np.empty(0, scores.dtype)
+        values, d_parameters = self._evaluate(scores, parameters, queries, gradient, d2_scores)
+        return LossValue(float(values.sum()), gradient, d_parameters.sum(axis=0), d2_scores if curvature else None)
+
+    def per_query(self, scores: Any, *, parameters: Any = None) -> np.ndarray:
+        """(n_queries,) the loss of each query by itself, whatever its weight."""
+        scores = self._check_scores(scores).astype(np.float64)
+        equal = copy(self)
+        equal.weights = np.ones_like(self.weights)
+        gradient, none = np.empty_like(scores), np.empty(0)
+        return equal._evaluate(scores, self.parameters(parameters), self._all_queries, gradient, none)[0]
+
+    def _evaluate(
+        self, scores: np.ndarray, parameters: np.ndarray, queries: np.ndarray, gradient: np.ndarray, d2: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Weighted values and parameter gradients query by query; writes ``gradient`` and, unless empty, ``d2``."""
         values = np.empty(len(queries))
         d_parameters = np.empty((len(queries), len(parameters)))
-        over_queries(self.kernel)(
-            scores,
+        call = self.call(scores, gradient, parameters, d2)
+        over_queries(
+            call.entry,
+            call.address,
             self.offsets,
             self.weights,
             queries,
-            self.prepared,
-            parameters,
             gradient,
-            d2_scores,
+            d2,
             values,
             d_parameters,
         )
-        value = float(values.sum())
-        if not math.isfinite(value):
+        if not math.isfinite(values.sum()):
             self._explain(scores, queries, values)
-        return LossValue(value, gradient, d_parameters.sum(axis=0), d2_scores if curvature else None)
+        return values, d_parameters
+
+    def _in_float64(self, scores: np.ndarray, gradient: np.ndarray | None, **options: Any) -> LossValue:
+        """The loss at float32 scores, of a kernel that has float64 only."""
+        wide = None
+        if gradient is not None:
+            wide = _check_output(gradient, scores).astype(np.float64)  # a copy: queries not asked for keep their slices
+        result = self.value_and_gradient(scores.astype(np.float64), gradient=wide, **options)
+        gradient = np.empty_like(scores) if gradient is None else gradient
+        gradient[:] = result.d_scores
+        curvature = None if result.d2_scores is None else result.d2_scores.astype(np.float32)
+        return LossValue(result.value, gradient, result.d_parameters, curvature)
 
     def _explain(self, scores: np.ndarray, queries: np.ndarray, values: np.ndarray) -> None:
         """Raise, naming the query whose loss is not finite. Every kernel turns scores that are not into such a loss."""

@@ -23,9 +23,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit, prange
 
+from podium.compiling import ONLY_PRANGE
 from podium.losses.base import Loss
 from podium.losses.groups import label_groups
-from podium.losses.loop import ONLY_PRANGE
 from podium.metrics import Metric, metric
 from podium.parameters import choose, require_count, require_number
 from podium.solvers.elementary import FAST, exp

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit, prange
 
-from podium.losses.loop import ONLY_PRANGE
+from podium.compiling import ONLY_PRANGE
 from podium.solvers.random import integer
 from podium.solvers.sorting import descending
 

@@ -68,6 +68,7 @@ class LambdaRankLoss(Loss):
     """
 
     has_gradient = False
+    keeps_float32 = True
     has_curvature = True
     cost = "n × truncation"
 
@@ -100,7 +101,7 @@ def _parse(metric: str) -> tuple[str, int | None]:
     return name, int(cutoff) if at else None
 
 
-def _gains(labels: np.ndarray, offsets: np.ndarray, discounts: np.ndarray) -> np.ndarray:
+def gain_shares(labels: np.ndarray, offsets: np.ndarray, discounts: np.ndarray) -> np.ndarray:
     """Gain of each document as a share of its query's ideal DCG; all 0 where nothing is to be gained."""
     with np.errstate(over="ignore"):
         gains = np.exp2(labels) - 1.0
@@ -121,7 +122,7 @@ def _satisfactions(labels: np.ndarray, offsets: np.ndarray, discounts: np.ndarra
     return np.maximum(np.exp2(labels - labels.max(initial=0.0)) - np.exp2(-labels.max(initial=0.0)), 0.0)
 
 
-_VALUES = {"ndcg": _gains, "map": _relevances, "err": _satisfactions}
+_VALUES = {"ndcg": gain_shares, "map": _relevances, "err": _satisfactions}
 
 
 @njit(cache=True, error_model="numpy")

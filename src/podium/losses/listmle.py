@@ -45,6 +45,7 @@ class ListMLELoss(Loss):
     [0.364, -0.669, 0.304]
     """
 
+    keeps_float32 = True
     convex = True
     has_curvature = True
     exact_curvature = True

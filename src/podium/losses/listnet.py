@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 from numba import njit, prange
 
+from podium.compiling import ONLY_PRANGE, Kernel
 from podium.losses.base import Loss
-from podium.losses.loop import ONLY_PRANGE, Kernel
 from podium.parameters import choose, require_number
 from podium.solvers.elementary import FAST, exp, log
 
@@ -49,6 +49,7 @@ class ListNetLoss(Loss):
     [0.302, -0.334, 0.032]
     """
 
+    keeps_float32 = True
     convex = True
     has_curvature = True
     cost = "n (n² for k = 3)"

@@ -12,9 +12,9 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit, prange
 
+from podium.compiling import ONLY_PRANGE
 from podium.data.preferences import Preferences
 from podium.losses.groups import count_pairs, label_groups
-from podium.losses.loop import ONLY_PRANGE
 from podium.solvers.random import integer
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from numba import njit
 
-from podium.losses.loop import Kernel, with_globals
+from podium.compiling import Kernel, with_globals
 from podium.solvers.elementary import FAST
 
 

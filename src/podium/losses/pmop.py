@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from podium.compiling import Kernel
 from podium.losses.base import Loss
 from podium.losses.groups import label_groups
-from podium.losses.loop import Kernel
 from podium.losses.pmop_geometric import pmop_geometric
 from podium.losses.pmop_sampled import kernel_for_user_potential, pmop_sampled
 from podium.parameters import choose, require_count
@@ -64,6 +64,7 @@ class PMOPLoss(Loss):
     [-0.076, -0.046, 0.122]
     """
 
+    keeps_float32 = True
     cost = "n (geometric: n³)"
 
     def __init__(

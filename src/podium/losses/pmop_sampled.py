@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from podium.losses.loop import Kernel, with_globals
+from podium.compiling import Kernel, with_globals
 from podium.solvers.elementary import all_finite
 from podium.solvers.subset_sampling import add_potential_slope, fill_terms, gibbs_sweep, metropolis_step
 from podium.solvers.user_potentials import chain_for

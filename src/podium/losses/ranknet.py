@@ -47,6 +47,7 @@ class RankNetLoss(Loss):
     [0.44, -0.891, 0.451]
     """
 
+    keeps_float32 = True
     convex = True
     has_curvature = True
     exact_curvature = True

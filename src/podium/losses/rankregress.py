@@ -35,6 +35,7 @@ class RankRegressLoss(Loss):
     """
 
     convex = True
+    keeps_float32 = True
     has_curvature = True
     exact_curvature = True
     cost = "n"

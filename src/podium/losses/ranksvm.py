@@ -52,6 +52,7 @@ class RankSVMLoss(Loss):
     """
 
     convex = True
+    keeps_float32 = True
     has_curvature = True
     cost = "n log n"
 

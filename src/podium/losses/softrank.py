@@ -19,10 +19,10 @@ from typing import Any
 import numpy as np
 from numba import njit, prange
 
+from podium.compiling import ONLY_PRANGE
 from podium.losses.base import Loss
 from podium.losses.boltzrank import worth_at_least_nothing
 from podium.losses.groups import label_order
-from podium.losses.loop import ONLY_PRANGE
 from podium.metrics import Metric, metric
 from podium.metrics.dcg import LN2, gain, log_discounts
 from podium.parameters import choose, require_number

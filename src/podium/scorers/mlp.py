@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from podium.losses.loop import Kernel, specialize
+from podium.compiling import Kernel, kept
 from podium.parameters import choose, require_count, require_number
 from podium.queries import Queries
 from podium.scorers.layers import (
@@ -59,7 +59,7 @@ def _mlp(
 class MLPModel(NetworkModel):
     """``theta`` holds each layer's matrix and biases, see :mod:`podium.scorers.layers`."""
 
-    kernel: ClassVar[Kernel] = specialize(_mlp, net_forward)  # for its cache, which sees changes in the layers
+    kernel: ClassVar[Kernel] = kept(_mlp)
 
     def work_size(self, longest: int) -> int:
         return 2 * int(self.shape[2:].sum()) * min(longest, BLOCK)

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numba import from_dtype, njit, prange, typeof, types
 
-from podium.losses.loop import ONLY_PRANGE, Kernel
+from podium.compiling import ONLY_PRANGE, Kernel
 from podium.queries import Queries
 from podium.scorers.base import Backward, Scorer, SmoothModel, State, require_array
 from podium.scorers.layers import network_rows

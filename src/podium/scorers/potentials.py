@@ -22,7 +22,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numba import njit
 
-from podium.losses.loop import Kernel, specialize
+from podium.compiling import Kernel, kept
 from podium.parameters import choose, require_count, require_number
 from podium.queries import Queries
 from podium.scorers.layers import (
@@ -303,7 +303,7 @@ def _add_pair_gradients(
 class PotentialsModel(NetworkModel):
     """``theta`` holds the weights of φ (see :mod:`podium.scorers.layers`), then A, B, b, v and c of ψ."""
 
-    kernel: ClassVar[Kernel] = specialize(_potentials, net_forward)  # for its cache, which sees changes in the layers
+    kernel: ClassVar[Kernel] = kept(_potentials)
     listwise: ClassVar[bool] = True
 
     def work_size(self, longest: int) -> int:

@@ -17,7 +17,7 @@ import math
 import numpy as np
 from numba import njit, prange
 
-from podium.losses.loop import ONLY_PRANGE
+from podium.compiling import ONLY_PRANGE
 from podium.solvers.random import uniform
 from podium.solvers.subset_sampling import GEOMETRIC
 from podium.solvers.subset_sums import log_subset_sum, sizes_that_matter, symmetric_polynomial

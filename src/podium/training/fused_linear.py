@@ -6,15 +6,14 @@ processor's cache. Reading the features is what such a step costs, and two matri
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 import numpy as np
 from numba import prange
 
+from podium.compiling import ONLY_PRANGE, kept
 from podium.losses.base import BoundLoss
-from podium.losses.loop import ONLY_PRANGE, Kernel, one_query, specialize
+from podium.losses.entry import call_entry
 from podium.queries import Queries
 from podium.scorers.base import SmoothModel
 from podium.scorers.linear import LinearModel, n_partial_sums
@@ -40,15 +39,16 @@ class FusedLinearObjective(Objective):
 
     def loss(self, model: SmoothModel, parameters: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
         assert isinstance(model, LinearModel)
-        fused_pass(self.bound.kernel)(
+        call = self.bound.call(self._scores, self._d_scores, parameters)
+        fused_pass(
+            call.entry,
+            call.address,
             self._rows,
             self.bound.offsets,
             self.bound.weights,
             self._bounds,
-            self.bound.prepared,
             model.coef,
             model.intercept,
-            parameters,
             self._scores,
             self._d_scores,
             self._values,
@@ -72,14 +72,14 @@ def chunks_of_queries(offsets: np.ndarray, n_chunks: int) -> np.ndarray:
 
 
 def _fused_pass(
+    entry: int,
+    block: int,
     rows: Any,
     offsets: np.ndarray,
     weights: np.ndarray,
     bounds: np.ndarray,
-    prepared: tuple[Any, ...],
     coef: np.ndarray,
     intercept: float,
-    parameters: np.ndarray,
     scores: np.ndarray,
     d_scores: np.ndarray,
     values: np.ndarray,
@@ -87,7 +87,6 @@ def _fused_pass(
     d_parameters: np.ndarray,
 ) -> None:
     """Per chunk of queries: loss and sum of ``d_scores`` (``values``), ``d_coef``, and ``d_parameters[:, 0]``."""
-    no_curvature = np.empty(0)
     for c in prange(len(bounds) - 1):
         total, d_intercept = 0.0, 0.0
         gradient, d_own, d_one = d_coef[c], d_parameters[c, 0], d_parameters[c, 1]
@@ -99,7 +98,7 @@ def _fused_pass(
                 continue
             s, g = scores[start:stop], d_scores[start:stop]
             score_rows(rows, start, stop, coef, intercept, s)
-            total += weight * one_query(s, prepared, q, start, parameters, g, no_curvature, d_one)
+            total += weight * call_entry(entry, block, q, start, stop, d_one.ctypes.data)
             for i in range(len(g)):
                 g[i] *= weight
                 d_intercept += g[i]
@@ -110,7 +109,4 @@ def _fused_pass(
         values[c, 1] = d_intercept
 
 
-@cache
-def fused_pass(kernel: Kernel) -> Callable[..., None]:
-    """The compiled pass for one loss's kernel."""
-    return specialize(_fused_pass, kernel, parallel=ONLY_PRANGE)
+fused_pass = kept(_fused_pass, parallel=ONLY_PRANGE)

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 import numpy as np
 
-from podium.losses.loop import Kernel, one_query, specialize
+from podium.compiling import kept
+from podium.losses.entry import call_entry
 from podium.scorers.rows import add_rows, score_rows
 from podium.training.steps import take_step
 
 
 def _linear_epoch(
+    entry: int,
+    block: int,
     rows: Any,
     offsets: np.ndarray,
     weights: np.ndarray,
     order: np.ndarray,
     batch_size: int,
-    prepared: tuple[Any, ...],
     theta: np.ndarray,
     has_intercept: bool,
     mean: np.ndarray,
@@ -41,11 +41,9 @@ def _linear_epoch(
     """
     n_features = len(mean)
     n_model = n_features + (1 if has_intercept else 0)
-    no_curvature = np.empty(0)
     coef = np.empty(n_features)
     gradient = np.empty(len(theta))
     d_own, d_one = np.empty(len(theta) - n_model), np.empty(len(theta) - n_model)
-    parameters = theta[n_model:]
     total = 0.0
     for first in range(0, len(order), batch_size):
         batch = order[first : first + batch_size]
@@ -65,7 +63,7 @@ def _linear_epoch(
                 continue
             s, g = scores[start:stop], d_scores[start:stop]
             score_rows(rows, start, stop, coef, intercept, s)
-            total += weight * one_query(s, prepared, q, start, parameters, g, no_curvature, d_one)
+            total += weight * call_entry(entry, block, q, start, stop, d_one.ctypes.data)
             for i in range(len(g)):
                 g[i] *= weight * scale
                 d_intercept += g[i]
@@ -86,7 +84,4 @@ def _linear_epoch(
     return total, step
 
 
-@cache
-def linear_epoch(kernel: Kernel) -> Callable[..., tuple[float, int]]:
-    """The compiled epoch for one loss's kernel."""
-    return specialize(_linear_epoch, kernel)
+linear_epoch = kept(_linear_epoch)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 import numpy as np
 
-from podium.losses.loop import Kernel, one_query, specialize
+from podium.compiling import Kernel, kept
+from podium.losses.entry import call_entry
 from podium.training.steps import take_step
 
 
@@ -17,11 +16,12 @@ def _network_epoch(
     shape: np.ndarray,
     scaling: np.ndarray,
     rows: Any,
+    entry: int,
+    block: int,
     offsets: np.ndarray,
     query_weights: np.ndarray,
     order: np.ndarray,
     batch_size: int,
-    prepared: tuple[Any, ...],
     theta: np.ndarray,
     l2: np.ndarray,
     l1: np.ndarray,
@@ -42,10 +42,9 @@ def _network_epoch(
     taken so far. Steps follow one another, so this is one thread.
     """
     n_model, n_own = len(weights), len(theta) - len(weights)
-    no_curvature, no_gradient = np.empty(0), np.empty(0)
+    no_gradient = np.empty(0)
     gradient = np.empty(len(theta))
     d_one = np.empty(n_own)
-    parameters = theta[n_model:]
     total = 0.0
     for begin in range(0, len(order), batch_size):
         batch = order[begin : begin + batch_size]
@@ -60,7 +59,7 @@ def _network_epoch(
                 continue
             s, g = scores[start:stop], d_scores[start:stop]
             run(shape, scaling, rows, start, stop, start, stop, weights, work, s, no_gradient)
-            total += weight * one_query(s, prepared, q, start, parameters, g, no_curvature, d_one)
+            total += weight * call_entry(entry, block, q, start, stop, d_one.ctypes.data)
             for i in range(len(g)):
                 g[i] *= weight * scale
             run(shape, scaling, rows, start, stop, start, stop, weights, work, g, gradient[:n_model])
@@ -71,7 +70,5 @@ def _network_epoch(
     return total, step
 
 
-@cache
-def network_epoch(kernel: Kernel) -> Callable[..., tuple[float, int]]:
-    """The compiled epoch for one loss's kernel; to be called by :func:`podium.scorers.networks.call_with_network`."""
-    return specialize(_network_epoch, kernel)
+# To be called by podium.scorers.networks.call_with_network.
+network_epoch = kept(_network_epoch)
