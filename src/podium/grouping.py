@@ -40,6 +40,14 @@ def group_by_query(qid: Any, n: int) -> Grouping:
     return Grouping(heads[first_run], offsets, order)
 
 
+def as_offsets(offsets: Any) -> np.ndarray:
+    """Offsets of queries, checked, as an int64 array of the kind that kernels are compiled for."""
+    array = np.require(offsets, np.int64, ("C", "A", "W"))
+    if array.ndim != 1 or len(array) == 0 or array[0] != 0 or (np.diff(array) < 0).any():
+        raise ValueError("offsets must start at 0 and never decrease: query q is documents offsets[q]:offsets[q + 1]")
+    return array
+
+
 def offsets_from_sizes(sizes: Any, n: int) -> np.ndarray:
     """Offsets of queries with the given numbers of documents, which must add up to ``n``."""
     array = np.asarray(sizes)

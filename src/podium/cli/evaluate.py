@@ -23,6 +23,7 @@ examples:
   podium evaluate test.txt scores.txt --convention letor
   podium evaluate test.txt scores.txt --metrics ndcg@1,ndcg@10,map,mrr --per-query
   podium rank model.podium test.txt | podium evaluate test.txt -
+  podium evaluate test.txt scores.txt --groups hosts.txt --per-group 2
   podium evaluate --qrels qrels.txt --run run.trec
 
 With --qrels the convention is trec unless named otherwise, else standard."""
@@ -38,6 +39,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--qrels", metavar="FILE", help="TREC relevance judgements, instead of DATA")
     parser.add_argument("--run", metavar="FILE", dest="run_file", help="TREC run, instead of SCORES")
+    parser.add_argument(
+        "--groups",
+        metavar="FILE",
+        help="a group id (a host, a seller) a line, in the order of DATA's rows; see --per-group",
+    )
+    parser.add_argument(
+        "--per-group",
+        type=options.positive,
+        metavar="N",
+        help="show at most N documents of a group in a list (default: 2); needs --groups",
+    )
     options.add_metrics_options(parser, "ndcg@1,ndcg@5,ndcg@10,map,mrr", "standard; trec with --qrels")
     parser.add_argument(
         "--complete", action="store_true", help="count judged queries that are not in the run as nothing found"
@@ -69,6 +81,10 @@ def _evaluate(arguments: argparse.Namespace) -> Evaluation:
     mixed = arguments.data is not None and (arguments.qrels or arguments.run_file)
     if of_scores == of_run or mixed:
         raise ValueError("give either DATA and SCORES, or both --qrels and --run; see podium evaluate --help")
+    if arguments.per_group is not None and arguments.groups is None:
+        raise ValueError("--per-group needs --groups: the group of each document")
+    if of_run and arguments.groups is not None:
+        raise ValueError("--groups goes with DATA and SCORES: the documents of a run are in no fixed order")
     return _of_run(arguments) if of_run else _of_scores(arguments)
 
 
@@ -77,7 +93,16 @@ def _of_scores(arguments: argparse.Namespace) -> Evaluation:
 
     queries = options.read(arguments.data, arguments)
     scores = read_scores(arguments.scores, queries.n_documents, arguments.data)
-    return evaluate(queries, scores, metrics=arguments.metrics, convention=arguments.convention or "standard")
+    collapse = None
+    if arguments.groups is not None:
+        groups = Path(arguments.groups).read_text("utf-8").splitlines()
+        if len(groups) != queries.n_documents:
+            raise ValueError(
+                f"{arguments.groups} has {len(groups)} lines, but {arguments.data} has {queries.n_documents} documents"
+            )
+        collapse = groups, arguments.per_group or 2
+    convention = arguments.convention or "standard"
+    return evaluate(queries, scores, metrics=arguments.metrics, convention=convention, collapse=collapse)
 
 
 def _of_run(arguments: argparse.Namespace) -> Evaluation:

@@ -11,6 +11,7 @@ import numpy as np
 
 from podium.compiling import Kernel
 from podium.data.preferences import Preferences
+from podium.grouping import as_offsets
 from podium.losses.entry import Call, pack, prepare_call
 from podium.losses.loop import over_queries
 from podium.parameters import Parameterized
@@ -124,7 +125,7 @@ class BoundLoss:
 
     def __init__(self, loss: Loss, labels: Any, offsets: Any, query_weight: Any = None) -> None:
         self.loss = loss
-        self.offsets = _check_offsets(offsets)
+        self.offsets = as_offsets(offsets)
         self.labels = _check_labels(labels, self.offsets, loss)
         self.weights = _mean_weights(query_weight, len(self.offsets) - 1)
         self.prepared = loss.prepare(self.labels, self.offsets)
@@ -275,13 +276,6 @@ def _check_output(gradient: np.ndarray, scores: np.ndarray) -> np.ndarray:
     if np.may_share_memory(gradient, scores):
         raise ValueError("gradient= must not share memory with the scores, which are never overwritten")
     return gradient
-
-
-def _check_offsets(offsets: Any) -> np.ndarray:
-    array = _writable(np.ascontiguousarray(offsets, dtype=np.int64))
-    if array.ndim != 1 or len(array) == 0 or array[0] != 0 or (np.diff(array) < 0).any():
-        raise ValueError("offsets must start at 0 and never decrease: query q is documents offsets[q]:offsets[q + 1]")
-    return array
 
 
 def _check_preferences(preferences: Preferences, loss: Loss) -> Preferences:

@@ -14,14 +14,6 @@ COMPILED_FOR: tuple[Literal["C", "A", "W"], ...] = ("C", "A", "W")
 """Kernels would be compiled again, for seconds, for any other kind of array, such as a read-only column of a frame."""
 
 
-def as_offsets(offsets: Any) -> np.ndarray:
-    """Offsets of queries as int64."""
-    array = np.require(offsets, np.int64, COMPILED_FOR)
-    if array.ndim != 1 or len(array) == 0 or array[0] != 0 or (np.diff(array) < 0).any():
-        raise ValueError("offsets must start at 0 and never decrease: query q is documents offsets[q]:offsets[q + 1]")
-    return array
-
-
 def as_column(values: Any, n: int, name: str) -> np.ndarray:
     """One entry per document."""
     array = np.asarray(values)

@@ -55,9 +55,12 @@ class Convention:
     negative: Literal["error", "zero"] = "error"
     """Grades below 0 in metrics made of gains: refused; or worth nothing."""
     stop: Literal["graded", "label"] = "graded"
-    """ERR: the user stops at a document with probability (2^y − 1) / 2^max_grade; or the label is that probability."""
+    """ERR: the user stops at a document with probability (2^(y − min_grade) − 1) / 2^(max_grade − min_grade); or the
+    label is that probability."""
     max_grade: float | None = None
     """ERR: the highest grade there is; None takes the highest among all documents evaluated."""
+    min_grade: float = 0.0
+    """ERR: the lowest grade there is. Of one to five stars it is 1: nobody stops at a document of one star."""
 
     def __post_init__(self) -> None:
         for fact, options in _OPTIONS.items():

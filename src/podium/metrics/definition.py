@@ -75,7 +75,9 @@ class Metric:
     def __repr__(self) -> str:
         return f"metric({str(self)!r})"
 
-    def per_query(self, labels: Any, scores: Any, offsets: Any, document_ids: Any = None) -> np.ndarray:
+    def per_query(
+        self, labels: Any, scores: Any, offsets: Any, document_ids: Any = None, collapse: Any = None
+    ) -> np.ndarray:
         """The metric of each query, (n_queries,) float64; NaN for a query that has no value.
 
         Parameters
@@ -86,10 +88,16 @@ class Metric:
         offsets : (n_queries + 1,) integers, from 0 to n_documents
         document_ids : (n_documents,), optional
             Break ties between scores where the convention says so.
+        collapse : (group ids, limit), optional
+            At most ``limit`` documents of a group are shown in a list; see :func:`podium.evaluate`.
         """
         from podium.metrics.measuring import measure
 
-        return measure([self], labels, scores, offsets, document_ids)[:, 0]
+        if collapse is not None:
+            from podium.metrics.collapse import as_collapse
+
+            collapse = as_collapse(collapse, len(labels))
+        return measure([self], labels, scores, offsets, document_ids, collapse=collapse)[:, 0]
 
 
 def metric(

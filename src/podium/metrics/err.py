@@ -1,7 +1,7 @@
 """Expected reciprocal rank of one query.
 
-A user goes down the list and stops at a document of grade y with probability V(y) = (2^y − 1) / 2^max_grade; ERR is
-the expectation of one over the rank where that happens (0 if it never does):
+A user goes down the list and stops at a document of grade y with probability V(y) = (2^y − 1) / 2^max_grade (grades
+counted from the lowest there is); ERR is the expectation of one over the rank where that happens (0 if it never does):
 
     ERR@k = Σ_{i ≤ k} 1/i · V(y_i) · Π_{j < i} (1 − V(y_j))
 
@@ -25,28 +25,35 @@ from podium.metrics.dcg import gain
 
 
 @njit(error_model="numpy", inline="always")
-def stop_probability(label: float, scale: float, by_label: bool) -> float:
-    """V(y), with ``scale`` = 2^−max_grade; or the label itself."""
-    return label if by_label and label > 0.0 else gain(label, False) * scale
+def stop_probability(label: float, lowest: float, scale: float, by_label: bool) -> float:
+    """V(y), with ``scale`` = 2^−(max_grade − lowest); or the label itself."""
+    return label if by_label and label > 0.0 else gain(label - lowest, False) * scale
 
 
 @njit(error_model="numpy")
 def expected_reciprocal_rank(
-    ranked: np.ndarray, tie_end: np.ndarray, depth: int, scale: float, by_label: bool, passing: np.ndarray
+    ranked: np.ndarray,
+    tie_end: np.ndarray,
+    depth: int,
+    lowest: float,
+    highest: float,
+    by_label: bool,
+    passing: np.ndarray,
 ) -> float:
     """ERR of grades in rank order; ``passing`` is work space, longer by one than the list."""
+    scale = 2.0 ** (lowest - highest)
     total = 0.0
     reached = 1.0
     start = 0
     while start < depth:
         end = tie_end[start] if len(tie_end) > 0 else start + 1
         if end == start + 1:
-            stop = stop_probability(ranked[start], scale, by_label)
+            stop = stop_probability(ranked[start], lowest, scale, by_label)
             total += reached * stop / end
             reached *= 1.0 - stop
         else:
             deepest = min(end, depth) - start
-            passing_all = _mean_passing(ranked[start:end], scale, by_label, deepest, passing)
+            passing_all = _mean_passing(ranked[start:end], lowest, scale, by_label, deepest, passing)
             for j in range(1, deepest + 1):
                 total += reached * (passing[j - 1] - passing[j]) / (start + j)
             reached *= passing_all
@@ -55,19 +62,21 @@ def expected_reciprocal_rank(
 
 
 @njit(error_model="numpy")
-def _mean_passing(group: np.ndarray, scale: float, by_label: bool, deepest: int, passing: np.ndarray) -> float:
+def _mean_passing(
+    group: np.ndarray, lowest: float, scale: float, by_label: bool, deepest: int, passing: np.ndarray
+) -> float:
     """Write T_0, …, T_deepest of a group of ties; returns the chance that the user passes all of it."""
     for j in range(deepest + 1):
         passing[j] = 1.0
     m = 0
     # Documents at which nobody stops change nothing: all means of them are 1.
     for i in range(len(group)):
-        m += not group[i] > 0.0
+        m += not group[i] > lowest
     passing_all = 1.0
     for i in range(len(group)):
-        if group[i] > 0.0:
+        if group[i] > lowest:
             m += 1
-            go_on = 1.0 - stop_probability(group[i], scale, by_label)
+            go_on = 1.0 - stop_probability(group[i], lowest, scale, by_label)
             passing_all *= go_on
             for j in range(min(m, deepest), 0, -1):
                 passing[j] = ((m - j) * passing[j] + j * go_on * passing[j - 1]) / m

@@ -11,6 +11,7 @@ import numpy as np
 
 from podium.grouping import group_by_query, offsets_from_sizes
 from podium.metrics.checks import as_column, as_scores
+from podium.metrics.collapse import as_collapse
 from podium.metrics.conventions import Convention, NoRelevant
 from podium.metrics.definition import Metric, metric, names_its_convention
 from podium.parameters import choose
@@ -29,6 +30,7 @@ def evaluate(
     no_relevant: NoRelevant | None = None,
     max_grade: float | None = None,
     document_ids: Any = None,
+    collapse: Any = None,
 ) -> Evaluation:
     """Evaluate scores against labels.
 
@@ -49,6 +51,9 @@ def evaluate(
         Replace these facts of the convention.
     document_ids : (n_documents,), optional
         Break ties between scores where the convention says so.
+    collapse : (group ids, limit), optional
+        At most ``limit`` documents of a group (a host, a seller; ids of any type, one per document) are shown in a
+        list: those with the highest scores. The best possible list is limited in the same way.
 
     Examples
     --------
@@ -74,9 +79,16 @@ def evaluate(
         raise ValueError(f"{len(given)} scores for {n} documents")
     ids = lists.document_ids if document_ids is None else lists.group(as_column(document_ids, n, "document_ids"))
     asked = _ask(metrics, convention, no_relevant, max_grade)
-    values = measure(list(asked.values()), lists.labels, as_scores(lists.group(given)), lists.offsets, ids, lists.name)
+    hidden = None
+    if collapse is not None:
+        hidden = as_collapse(collapse, n)
+        hidden = hidden._replace(groups=lists.group(hidden.groups))
+    values = measure(
+        list(asked.values()), lists.labels, as_scores(lists.group(given)), lists.offsets, ids, lists.name, hidden
+    )
     per_query = dict(zip(asked, np.ascontiguousarray(values.T), strict=True))
-    return Evaluation(asked, per_query, lists.qids, _notes(asked, lists.labels))
+    limit = None if hidden is None else hidden.limit
+    return Evaluation(asked, per_query, lists.qids, _notes(asked, lists.labels, limit), limit)
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,6 +105,8 @@ class Evaluation:
     qids: np.ndarray
     notes: tuple[str, ...] = ()
     """What was decided by the data; printed below the figures."""
+    limit: int | None = None
+    """How many documents of a group were shown at most, where lists were collapsed."""
 
     @property
     def convention(self) -> str:
@@ -135,6 +149,8 @@ class Evaluation:
         mine, theirs = self._key(metric), other._key(metric)
         if self.metrics[mine] != other.metrics[theirs]:
             raise ValueError(f"{self.metrics[mine]} cannot be compared with {other.metrics[theirs]}")
+        if self.limit != other.limit:
+            raise ValueError("lists that were collapsed and lists that were not, or otherwise, cannot be compared")
         a = self.per_query[mine]
         b = other.per_query[theirs][_where(self.qids, other.qids)]
         p_value = paired_t_test(a, b) if test == "t" else randomization_test(a, b, n_resamples, random_state)
@@ -264,13 +280,15 @@ def _ask(
     return asked
 
 
-def _notes(asked: dict[str, Metric], grades: np.ndarray) -> tuple[str, ...]:
+def _notes(asked: dict[str, Metric], grades: np.ndarray, limit: int | None) -> tuple[str, ...]:
+    notes = () if limit is None else (f"lists collapsed: at most {limit} of a group shown",)
     by_data = [
         m for m in asked.values() if m.family == "err" and m.rules.max_grade is None and m.rules.stop == "graded"
     ]
     if not by_data:
-        return ()
+        return notes
     return (
+        *notes,
         f"{by_data[0].name} takes {grades.max(initial=0):g}, the highest grade in these data, as the highest there is",
     )
 

@@ -52,6 +52,7 @@ class Rules(NamedTuple):
     allow_negative: bool
     stop_by_label: bool
     max_grade: float
+    min_grade: float
 
 
 class Asked(NamedTuple):
@@ -79,6 +80,7 @@ def measure_queries(
     scores: np.ndarray,
     offsets: np.ndarray,
     keys: np.ndarray,
+    pool: np.ndarray,
     asked: Asked,
     rules: Rules,
     logs: np.ndarray,
@@ -88,7 +90,9 @@ def measure_queries(
     """Fill rows ``first:stop`` of ``values`` (n_queries, n_metrics) and ``trouble`` (n_queries,).
 
     ``trouble`` says what is wrong with a query, as :mod:`podium.metrics.checks` numbers it. ``keys`` break ties and may
-    be empty. ``logs`` are those of :func:`podium.metrics.dcg.log_discounts`, as many as the longest list has documents.
+    be empty. ``pool`` are the grades that the best possible list has: the labels themselves, unless something keeps
+    documents from being shown. ``logs`` are those of :func:`podium.metrics.dcg.log_discounts`, as many as the longest
+    list has documents.
     """
     longest = len(logs)
     few_labels = np.empty(longest)
@@ -108,12 +112,13 @@ def measure_queries(
         y = labels[offsets[q] : offsets[q + 1]]
         s = scores[offsets[q] : offsets[q + 1]]
         key = keys[offsets[q] : offsets[q + 1]]
+        best = pool[offsets[q] : offsets[q + 1]]
         n = len(y)
         n_relevant = 0
         n_positive = 0
         for i in range(n):
-            n_relevant += y[i] >= rules.relevant_from
-            n_positive += y[i] > 0.0
+            n_relevant += best[i] >= rules.relevant_from
+            n_positive += best[i] > 0.0
         n_listed = 0
         for i in range(n):
             n_listed += s[i] > -np.inf
@@ -140,7 +145,7 @@ def measure_queries(
         dcg, ideal = dcg_at[: min(n, asked.gain_depth)], ideal_at[: min(n, asked.gain_depth)]
         hits = hits_at[: min(n, asked.hit_depth)]
         if asked.gain_depth > 0:
-            ideal_order(y, counts, ideal_labels[: len(ideal)])
+            ideal_order(best, counts, ideal_labels[: len(ideal)])
             cumulate(ranked, ties, rules.linear_gain, logs, rules.undiscounted, dcg)
             cumulate(ideal_labels, ties[:0], rules.linear_gain, logs, rules.undiscounted, ideal)
         if asked.hit_depth > 0:
@@ -162,8 +167,9 @@ def measure_queries(
                     value = dcg[last - 1]
             elif family == ERR:
                 if n_positive > 0:
-                    scale = 2.0**-rules.max_grade
-                    value = expected_reciprocal_rank(ranked, ties, last, scale, rules.stop_by_label, passing)
+                    value = expected_reciprocal_rank(
+                        ranked, ties, last, rules.min_grade, rules.max_grade, rules.stop_by_label, passing
+                    )
             elif n_relevant > 0:
                 if family == AP:
                     divisor = min(n_relevant, cutoff) if rules.ap_divides_by_min else n_relevant

@@ -9,7 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from podium.metrics.checks import as_column, as_labels, as_offsets, as_scores, explain
+from podium.grouping import as_offsets
+from podium.metrics.checks import as_column, as_labels, as_scores, explain
+from podium.metrics.collapse import Collapse, show
+from podium.metrics.collapse import trouble as cannot_collapse
 from podium.metrics.conventions import Convention
 from podium.metrics.correlation import correlate_queries
 from podium.metrics.dcg import log_discounts
@@ -31,10 +34,12 @@ def measure(
     offsets: Any,
     document_ids: Any = None,
     name_query: Callable[[int], str] = "query number {}".format,
+    collapse: Collapse | None = None,
 ) -> np.ndarray:
     """The metrics of each query, (n_queries, n_metrics) float64.
 
-    The documents of query q are ``offsets[q]:offsets[q + 1]`` of ``labels``, ``scores`` and ``document_ids``.
+    The documents of query q are ``offsets[q]:offsets[q + 1]`` of ``labels``, ``scores``, ``document_ids`` and
+    ``collapse.groups``.
     """
     offsets = as_offsets(offsets)
     n = int(offsets[-1])
@@ -45,7 +50,7 @@ def measure(
     for rules in dict.fromkeys(m.rules for m in metrics):
         chosen = [i for i, m in enumerate(metrics) if m.rules == rules]
         of_rules = [metrics[i] for i in chosen]
-        values[:, chosen] = _under_one_convention(of_rules, rules, labels, scores, offsets, ids, name_query)
+        values[:, chosen] = _under_one_convention(of_rules, rules, labels, scores, offsets, ids, name_query, collapse)
     return values
 
 
@@ -57,12 +62,22 @@ def _under_one_convention(
     offsets: np.ndarray,
     document_ids: np.ndarray | None,
     name_query: Callable[[int], str],
+    collapse: Collapse | None,
 ) -> np.ndarray:
     if rules.score_precision == "single":
         scores = _to_single(scores)
+    keys, pool = _tie_keys(rules, labels, scores, offsets, document_ids), labels
+    if collapse is not None:
+        q, why = cannot_collapse(labels, scores, offsets)
+        if why:
+            of_query = slice(offsets[q], offsets[q + 1])
+            raise ValueError(explain(why, name_query(q), labels[of_query], scores[of_query], 0.0, rules))
+        # No mean over orders here: of tied documents that compete for a place, the worse is shown.
+        choice = labels if rules.ties == "average" else keys
+        labels, scores, offsets, keys, pool = show(collapse, labels, scores, offsets, keys, choice)
     on_ranking = [m for m in metrics if m.family in FAMILY_CODES]
     asked = _ask(on_ranking, rules)
-    max_grade = _max_grade(rules, labels) if asked.stops else 0.0
+    max_grade = _max_grade(rules, pool) if asked.stops else 0.0
     logs, undiscounted = log_discounts(int(np.diff(offsets).max(initial=0)), rules.discount == "letor")
     values = np.empty((len(offsets) - 1, len(on_ranking)))
     trouble = np.zeros(len(offsets) - 1, np.int64)
@@ -72,7 +87,8 @@ def _under_one_convention(
         labels,
         scores,
         offsets,
-        _tie_keys(rules, labels, scores, offsets, document_ids),
+        keys,
+        pool,
         asked,
         Rules(
             linear_gain=rules.gain == "linear",
@@ -85,6 +101,7 @@ def _under_one_convention(
             allow_negative=rules.negative == "zero",
             stop_by_label=rules.stop == "label",
             max_grade=float(max_grade),
+            min_grade=0.0 if rules.stop == "label" else float(rules.min_grade),
         ),
         logs,
         values,

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from podium.queries import Queries
 from podium.rankers.base import BaseRanker
@@ -14,6 +13,7 @@ from podium.rankers.inputs import as_generator
 from podium.scorers.base import Scorer
 from podium.scorers.hashing import Hash, HashModel
 from podium.scorers.linear import Linear, LinearModel
+from podium.scorers.steps import by_column, column
 from podium.training.base import Convergence, Fit, Progress
 
 
@@ -83,8 +83,9 @@ class BestFeature(BaseRanker):
         judged_on, weights = (queries, query_weight) if validation is None else (validation, None)
         measure = metric(self.metric)
         merits = np.empty((queries.n_features, 2))
+        features = by_column(judged_on.features)
         for j in range(queries.n_features):
-            values = _column(judged_on, j)
+            values = column(features, j)
             for k, direction in enumerate((1.0, -1.0)):
                 per_query = measure.per_query(
                     judged_on.labels, direction * values, judged_on.offsets, judged_on.document_ids
@@ -103,11 +104,6 @@ class BestFeature(BaseRanker):
 
     def _scorer(self) -> Scorer:
         return Linear()
-
-
-def _column(queries: Queries, j: int) -> np.ndarray:
-    column = queries.features[:, [j]]
-    return (column.toarray() if sparse.issparse(column) else column).astype(np.float64).ravel()
 
 
 def _mean(values: np.ndarray, weights: np.ndarray | None) -> float:

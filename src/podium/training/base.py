@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -38,8 +38,12 @@ class Validation:
 
     def judge(self, model: Model) -> float:
         """Mean of the metric over the queries it is defined for."""
+        return self.judge_scores(model.scores(self.queries))
+
+    def judge_scores(self, scores: np.ndarray) -> float:
+        """The same of scores that are known already."""
         q = self.queries
-        values = self.metric.per_query(q.labels, model.scores(q), q.offsets, q.document_ids)
+        values = self.metric.per_query(q.labels, scores, q.offsets, q.document_ids)
         defined = values[~np.isnan(values)]
         return float(defined.mean()) if len(defined) else 0.0
 
@@ -114,6 +118,9 @@ class Fit:
 
 class Trainer(Parameterized):
     """Base of all trainers. A trainer holds settings, never data."""
+
+    needs_gradient: ClassVar[bool] = False
+    """Must the loss's gradient be the derivative of its value? (A line search compares the two.)"""
 
     def fit(self, problem: Problem) -> Fit:
         raise NotImplementedError

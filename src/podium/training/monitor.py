@@ -4,47 +4,99 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from podium.scorers.base import SmoothModel
-from podium.training.base import Convergence, Fit, Problem, Progress
+from podium.training.base import Convergence, Fit, Problem, Progress, Validation
 
 
-class Monitor:
-    """Keeps the last and the best parameters of one run.
+class Watch:
+    """The curves of one run, its best iteration, when to stop, and what to tell the user.
 
-    ``theta`` here is the model's parameters followed by the loss's own. The best are those with the highest validation
-    metric; the earliest of equals. Without validation queries, the last are the best.
+    The best iteration is the one with the highest validation metric; the earliest of equals.
     """
 
-    def __init__(self, problem: Problem, model: SmoothModel, *, patience: int | None = None) -> None:
-        self.problem = problem
-        self.model = model
+    def __init__(
+        self,
+        validation: Validation | None,
+        callback: Callable[[Progress], Any] | None,
+        verbose: int,
+        *,
+        patience: int | None = None,
+    ) -> None:
+        self.metric = str(validation.metric) if validation else None
+        self.callback = callback
+        self.verbose = verbose
         self.patience = patience
         self.losses: list[float] = []
         self.validation: list[float] = []
-        self.last: np.ndarray | None = None
-        self.best: np.ndarray | None = None
         self.best_iter: int | None = None
         self.reason: str | None = None
         """Why the run was stopped from here; None if it was not."""
         self.out_of_patience = False
 
-    def update(self, theta: np.ndarray, loss: float) -> bool:
+    def record(self, loss: float, judged: float | None) -> bool:
         """Record the end of an iteration; True if the run should stop."""
         self.losses.append(loss)
-        self.last = theta.copy()
-        judged = self._judge(theta)
+        if judged is not None:
+            if self.best_iter is None or judged > self.validation[self.best_iter - 1]:
+                self.best_iter = len(self.losses)
+                self._best_so_far()
+            self.validation.append(judged)
         progress = Progress(len(self.losses), loss, judged)
-        if self.problem.verbose > 0:
+        if self.verbose > 0:
             self._print(progress)
-        if self.problem.callback is not None and self.problem.callback(progress) is True:
+        if self.callback is not None and self.callback(progress) is True:
             self.reason = "stopped by the callback"
         elif self.patience and self.best_iter and len(self.losses) - self.best_iter >= self.patience:
             self.out_of_patience = True
-            self.reason = f"no better {self._metric()} on the validation queries for {self.patience} iterations"
+            self.reason = f"no better {self.metric} on the validation queries for {self.patience} iterations"
         return self.reason is not None
+
+    def convergence(
+        self, converged: bool | None, message: str, *, n_evaluations: int, best: bool, interrupted: bool = False
+    ) -> Convergence:
+        return Convergence(
+            converged=converged,
+            message=message,
+            n_iter=len(self.losses),
+            n_evaluations=n_evaluations,
+            losses=tuple(self.losses),
+            validation=tuple(self.validation),
+            metric=self.metric,
+            best_iter=self.best_iter if best else None,
+            interrupted=interrupted,
+        )
+
+    def _best_so_far(self) -> None:
+        """Called when the present iteration is the best."""
+
+    def _print(self, progress: Progress) -> None:
+        judged = "" if progress.validation is None else f"   {self.metric} {progress.validation:.4f}"
+        print(f"[podium] iteration {progress.iteration:4d}   loss {progress.loss:.6g}{judged}", file=sys.stderr)
+
+
+class Monitor(Watch):
+    """Keeps the last and the best parameters of one run.
+
+    ``theta`` here is the model's parameters followed by the loss's own. Without validation queries, the last are the
+    best.
+    """
+
+    def __init__(self, problem: Problem, model: SmoothModel, *, patience: int | None = None) -> None:
+        super().__init__(problem.validation, problem.callback, problem.verbose, patience=patience)
+        self.problem = problem
+        self.model = model
+        self.last: np.ndarray | None = None
+        self.best: np.ndarray | None = None
+
+    def update(self, theta: np.ndarray, loss: float) -> bool:
+        """Record the end of an iteration; True if the run should stop."""
+        self.last = theta.copy()
+        return self.record(loss, self._judge(theta))
 
     def chosen(self, *, best: bool) -> np.ndarray:
         """The parameters to keep."""
@@ -59,36 +111,13 @@ class Monitor:
         n = len(self.model.theta)
         return Fit(self.model.at(theta[:n].copy()), theta[n:].copy(), convergence)
 
-    def convergence(
-        self, converged: bool | None, message: str, *, n_evaluations: int, best: bool, interrupted: bool = False
-    ) -> Convergence:
-        return Convergence(
-            converged=converged,
-            message=message,
-            n_iter=len(self.losses),
-            n_evaluations=n_evaluations,
-            losses=tuple(self.losses),
-            validation=tuple(self.validation),
-            metric=self._metric() if self.problem.validation else None,
-            best_iter=self.best_iter if best else None,
-            interrupted=interrupted,
-        )
+    def _best_so_far(self) -> None:
+        self.best = self.last
 
     def _judge(self, theta: np.ndarray) -> float | None:
         if self.problem.validation is None:
             return None
-        judged = self.problem.validation.judge(self.model.at(theta[: len(self.model.theta)]))
-        if self.best_iter is None or judged > self.validation[self.best_iter - 1]:
-            self.best, self.best_iter = self.last, len(self.losses)
-        self.validation.append(judged)
-        return judged
-
-    def _metric(self) -> str:
-        return str(self.problem.validation.metric) if self.problem.validation else ""
-
-    def _print(self, progress: Progress) -> None:
-        judged = "" if progress.validation is None else f"   {self._metric()} {progress.validation:.4f}"
-        print(f"[podium] iteration {progress.iteration:4d}   loss {progress.loss:.6g}{judged}", file=sys.stderr)
+        return self.problem.validation.judge(self.model.at(theta[: len(self.model.theta)]))
 
 
 def warn_not_converged(message: str) -> None:
