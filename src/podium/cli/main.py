@@ -12,13 +12,14 @@ import sys
 import traceback
 from collections.abc import Sequence
 
-from podium.cli import compare, evaluate, methods, rank, train
+from podium.cli import compare, compare_ratings, evaluate, methods, rank, report, train
 from podium.version import __version__
 
 _EPILOG = """\
 examples:
   podium compare                                   some quick methods on synthetic lists, within a minute
   podium compare OHSUMED --convention letor        the same on a folder of folds, with LETOR's metrics
+  podium compare ratings u.data --n 10,20,50       rankers of users' ratings, given 10, 20 and 50 of each user
   podium train train.txt --method pmop -o model.podium --valid vali.txt
   podium rank model.podium test.txt -o scores.txt
   podium evaluate test.txt scores.txt --convention letor
@@ -29,7 +30,8 @@ podium COMMAND --help tells more.
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
-    arguments = build_parser().parse_args(argv)
+    words = list(sys.argv[1:] if argv is None else argv)
+    arguments = build_parser().parse_args(compare_ratings.as_one_word(words))
     try:
         code: int = arguments.run(arguments)
         sys.stdout.flush()
@@ -60,10 +62,11 @@ def build_parser() -> argparse.ArgumentParser:
     common.add_argument(
         "--debug", action="store_true", default=argparse.SUPPRESS, help="show the traceback of an error"
     )
-    for command in (compare, train, rank, evaluate, methods):
+    for command in (compare, compare_ratings, report, train, rank, evaluate, methods):
+        name = command.__name__.rpartition(".")[2]
         sub = commands.add_parser(
-            command.__name__.rpartition(".")[2],
-            help=command.HELP,
+            getattr(command, "NAME", name),
+            **({"help": command.HELP} if hasattr(command, "HELP") else {}),  # without, a command is not listed
             description=command.DESCRIPTION,
             epilog=command.EXAMPLES,
             formatter_class=argparse.RawDescriptionHelpFormatter,

@@ -60,9 +60,10 @@ class Reporter:
             from rich.console import Console
             from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-            parts = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+            left = TextColumn("{task.fields[left]}")
+            parts = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), left)
             self._bar = self._stack.enter_context(Progress(*parts, console=Console(stderr=True), transient=True))
-            self._task = self._bar.add_task("starting", total=None)
+            self._task = self._bar.add_task("starting", total=None, left="")
         return self
 
     def __exit__(
@@ -83,9 +84,18 @@ class Reporter:
         if self._bar is not None and self._task is not None:
             self._bar.update(self._task, description="preparing", total=total, completed=done)
 
-    def finished(self, text: str) -> None:
+    def finished(self, text: str, seconds_left: float | None = None) -> None:
         self._done += 1
+        left = "" if seconds_left is None or self._done == self._total else f"{_duration(seconds_left)} left"
         if self._bar is not None and self._task is not None:
-            self._bar.update(self._task, advance=1, description=text)
+            self._bar.update(self._task, advance=1, description=text, left=left)
         else:
-            self.note(f"[{self._done}/{self._total}] {text}")
+            self.note(f"[{self._done}/{self._total}{', ' * bool(left)}{left}] {text}")
+
+
+def _duration(seconds: float) -> str:
+    """About how long: ``40 s``, ``7 min``, ``2 h 10 min``."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60} min"

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from podium.experiments.beside import Beside, beside, figures
 from podium.experiments.comparison import LEVELS, Comparison, Row
 
 if TYPE_CHECKING:
@@ -16,20 +18,26 @@ if TYPE_CHECKING:
 def notes(comparison: Comparison) -> list[str]:
     """The sentences that make the figures mean something: convention, averaging, protocol, tests."""
     folds = len(comparison.folds)
+    each = units(comparison)
     averaging = (
-        f"mean of the {folds} folds' means" if comparison.averages_folds and folds > 1 else "mean over test queries"
+        f"mean of the {folds} folds' means" if comparison.averages_folds and folds > 1 else f"mean over test {each}"
     )
     marks = ", ".join(f"{mark} p < {level}" for level, mark in reversed(LEVELS))
     lines = [
         f"Convention of all metrics: {comparison.convention}. Figures: {averaging}, ± half of the 95 % bootstrap "
-        f"interval over {comparison.n_queries} test queries.",
-        f"Hyper-parameters chosen on the validation part by {comparison.primary}; the test part was evaluated once. "
-        f"Features: {_normalization(comparison)}.",
+        f"interval over {comparison.n_queries} test {each}.",
+        f"Hyper-parameters chosen on the validation part by {comparison.primary}; the test part was evaluated once."
+        + _normalization(comparison),
     ]
+    if len(comparison.seeds) > 1:
+        lines.append(
+            f"Methods that depend on a seed: mean over {len(comparison.seeds)} seeds; the intervals do not include "
+            "the spread over seeds."
+        )
     if len(comparison.rows) > 1 and comparison.best:
         lines.append(
             f"Worse than {comparison.best} on {comparison.primary}: {marks} "
-            "(paired randomisation test over queries, Holm-corrected)."
+            f"(paired randomisation test over {each}, Holm-corrected)."
         )
     return lines
 
@@ -38,7 +46,7 @@ def markdown(comparison: Comparison) -> str:
     """The table, its notes and the chosen hyper-parameters as Markdown."""
     header = ["method", *comparison.metrics, "fit (s)", "chosen"]
     lines = [
-        f"# {title(comparison)}",
+        f"# {_safe(title(comparison))}",
         "",
         _pipe_row(header),
         _pipe_row(["---", *["---:"] * (len(header) - 2), "---"]),
@@ -50,7 +58,16 @@ def markdown(comparison: Comparison) -> str:
             cells.append(f"**{cell}**" if comparison.leads(row, name) else cell)
         last = f"failed: {row.failures[0].error}" if row.failures else row.chosen
         lines.append(_pipe_row([row.method, *cells, seconds(row.seconds), last]))
-    return "\n".join([*lines, "", *(f"{line}  " for line in notes(comparison)), ""])
+    lines += ["", *(f"{_safe(line)}  " for line in notes(comparison)), ""]
+    for part in beside(comparison, exact=True):
+        lines += [f"## Beside {_safe(part.table.label)}", "", _safe(beside_note(part)), ""]
+        lines += [
+            _pipe_row(["published", "ours", *part.metrics]),
+            _pipe_row(["---", "---", *["---:"] * len(part.metrics)]),
+        ]
+        lines += [_pipe_row([line.published, line.ours or "–", *figures(line, part.metrics)]) for line in part.lines]
+        lines.append("")
+    return "\n".join(lines)
 
 
 def renderables(comparison: Comparison, width: int) -> list[RenderableType]:
@@ -61,6 +78,8 @@ def renderables(comparison: Comparison, width: int) -> list[RenderableType]:
     if _width(table) > width:  # then only the primary metric has its interval
         table = _rich_table(comparison, [comparison.primary])
     parts: list[RenderableType] = [table, *(Text(line, style="dim") for line in notes(comparison))]
+    for part in beside(comparison, exact=True):
+        parts += [Text(), _rich_beside(part), Text(beside_note(part), style="dim")]
     chosen = [f"{row.method}: {row.chosen}" for row in comparison.rows if row.chosen]
     if chosen:
         parts.append(Text("\nChosen on validation (number of folds)", style="bold"))
@@ -98,6 +117,34 @@ def _rich_table(comparison: Comparison, with_interval: Sequence[str]) -> Table:
     return table
 
 
+def _rich_beside(part: Beside) -> Table:
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+    from rich.text import Text
+
+    heading = Text(f"Beside {part.table.label}: published / ours")
+    table = Table(title=heading, title_justify="left", title_style="bold", box=SIMPLE_HEAD, pad_edge=False)
+    for name in ("published", "ours"):
+        table.add_column(name, overflow="fold")
+    for name in part.metrics:
+        table.add_column(name, justify="right", overflow="fold")
+    for line in part.lines:
+        short = [figure.replace("0.", ".") for figure in figures(line, part.metrics)]
+        cells = [Text(line.published), Text(line.ours or "–"), *map(Text, short)]
+        table.add_row(*cells, style="bold" if line.is_summary else "")
+    return table
+
+
+def beside_note(part: Beside) -> str:
+    """Where the figures are from, and what the last line means."""
+    note = f"Published / ours. Source: {part.table.source}; convention {part.table.convention}. {part.table.note}"
+    summary = next((line for line in part.lines if line.is_summary), None)
+    if summary is None:
+        return note
+    last = f"Last line: the best published figure of each metric, and {summary.ours}, chosen by validation alone."
+    return f"{note.rstrip('.')}. {last}"
+
+
 def _width(table: Table) -> int:
     """Of the table if nothing is cut or folded."""
     from rich.console import Console
@@ -129,6 +176,12 @@ def title(comparison: Comparison) -> str:
     return f"{data['name']}: {len(comparison.methods)} methods, {folds}, convention {comparison.convention}"
 
 
+def units(comparison: Comparison) -> str:
+    """What figures are means over: queries, or users."""
+    unit = comparison.configuration.get("unit", "query")
+    return "queries" if unit == "query" else f"{unit}s"
+
+
 def seconds(value: float) -> str:
     return f"{value:.0f}" if value >= 100 else f"{value:.1f}" if value >= 1 else f"{value:.2f}"
 
@@ -145,14 +198,22 @@ def _cell(comparison: Comparison, row: Row, metric: str, *, interval: bool = Tru
 
 
 def _normalization(comparison: Comparison) -> str:
+    """A sentence on the features, where there are some."""
+    if "normalize" not in comparison.configuration:
+        return ""
     how = comparison.configuration["normalize"]
     described = {
         "minmax": "rescaled to [0, 1] within each query",
         "zscore": "standardised within each query",
         "standard": "standardised by the training part's mean and deviation",
     }
-    return described.get(how, "as they are")
+    return f" Features: {described.get(how, 'as they are')}."
 
 
 def _pipe_row(cells: list[str]) -> str:
-    return "| " + " | ".join(cell.replace("|", "\\|").replace("<", "&lt;") for cell in cells) + " |"
+    return "| " + " | ".join(_safe(cell.replace("|", "\\|")) for cell in cells) + " |"
+
+
+def _safe(text: str) -> str:
+    """Text in which Markdown finds no HTML: ``<`` may stay where no name of an element follows."""
+    return re.sub(r"<(?=[A-Za-z/!?])", "&lt;", text)

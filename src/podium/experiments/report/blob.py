@@ -1,0 +1,215 @@
+"""All that the page's charts draw, as one JSON value: every figure from the comparison, nothing computed twice.
+
+Only what can be seen is put in. Per-query values and rankings grow with the data, so they have a budget; what does not
+fit is left out query by query, and the page says so.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+
+from podium.experiments.comparison import Comparison, Row, format_parameters
+from podium.experiments.details import CUTOFFS
+from podium.experiments.report.disagreement import agreement, duels
+from podium.experiments.report.published import published_curves
+from podium.experiments.report.rankings import one_seed, places, rankings
+from podium.experiments.runs import Record
+from podium.experiments.table import units
+
+VALUES = 400_000
+"""Per-query values that a page holds at most, about 2.5 MB."""
+
+
+def blob(comparison: Comparison) -> dict[str, Any]:
+    """What the page's script reads."""
+    rows = [row for row in comparison.rows if row.estimates]
+    shown, metrics = _fitting(comparison, rows)
+    return {
+        "name": comparison.configuration["data"]["name"],
+        "convention": comparison.convention,
+        "primary": comparison.primary,
+        "unit": comparison.configuration.get("unit", "query"),
+        "units": units(comparison),
+        "item": comparison.configuration.get("item", "document"),
+        "folds": comparison.folds,
+        "features": _feature_names(comparison),
+        "methods": [_method(comparison, row) for row in rows],
+        "published": published_curves(comparison),
+        "queries": _queries(comparison, rows, shown),
+        "values": {name: _values(comparison, rows, name, shown) for name in metrics},
+        "rankings": rankings(comparison, rows, shown),
+        "agreement": agreement(comparison, rows),
+        "duels": duels(comparison, rows),
+        "ranks": _ranks(comparison, rows),
+    }
+
+
+def embedded(value: Any) -> str:
+    """JSON that cannot end the script element it stands in, whatever its texts are."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
+
+
+def rounded(values: Any, digits: int = 4) -> Any:
+    """Numbers, in lists as deep as they come, with as many digits as can be seen; None where there is none."""
+    array = np.asarray(values, dtype=np.float64)
+    if array.ndim:
+        return [rounded(part, digits) for part in array]
+    return round(float(array), digits) if np.isfinite(array) else None
+
+
+def _fitting(comparison: Comparison, rows: list[Row]) -> tuple[np.ndarray, list[str]]:
+    """Positions of the test queries that fit into the page, and the metrics whose values on them do."""
+    n_queries, n_methods = comparison.n_queries, max(len(rows), 1)
+    step = max(1, -(-n_queries * n_methods // VALUES))
+    shown = np.arange(0, n_queries, step)
+    n_metrics = max(1, VALUES // max(len(shown) * n_methods, 1))
+    others = [name for name in comparison.metrics if name != comparison.primary]
+    return shown, [comparison.primary, *others][:n_metrics]
+
+
+def _method(comparison: Comparison, row: Row) -> dict[str, Any]:
+    return {
+        "name": row.method,
+        "family": family(row.method),
+        "seconds": rounded(row.seconds, 5),
+        "p": rounded(row.p_value, 5) if row.p_value is not None else None,
+        "means": {name: rounded([e.mean, e.low, e.high]) for name, e in row.estimates.items()},
+        "curve": _curve(comparison, row),
+        "history": _history(comparison, row),
+        "weights": _weights(comparison, row),
+        "trials": [_trial(comparison, record, candidate) for record in row.records for candidate in record.candidates],
+    }
+
+
+def family(method: str) -> str:
+    """The family of a built-in method; the caller's own are of the family ``own``."""
+    from podium.rankers.methods import METHODS
+    from podium.rankers.rating_methods import RATING_METHODS
+
+    known = METHODS.get(method) or RATING_METHODS.get(method)
+    return known.family if known else "own"
+
+
+def _curve(comparison: Comparison, row: Row) -> list[float] | None:
+    """NDCG@k over k, averaged as the table is: seeds, then repeated tests of a query, then queries or folds."""
+    by_fold: dict[str, list[np.ndarray]] = {}
+    for record in row.records:
+        details = comparison.drawer.details(record.details)
+        if details is None:
+            return None
+        by_fold.setdefault(record.fold, []).append(details.curve)
+    parts = [np.stack(seeds).mean(axis=0, dtype=np.float64) for seeds in by_fold.values()]
+    if comparison.averages_folds:
+        return rounded(np.mean([_mean(part) for part in parts], axis=0))
+    qids = [qid for record in one_seed(row) for qid in record.qids]
+    _, query = np.unique(qids, return_inverse=True)
+    tested = np.zeros((query.max() + 1, len(CUTOFFS)))
+    np.add.at(tested, query, np.concatenate(parts))
+    return rounded(_mean(tested / np.bincount(query)[:, None]))
+
+
+def _mean(values: np.ndarray) -> np.ndarray:
+    """Over the queries that have a value."""
+    return values[~np.isnan(values).any(axis=1)].mean(axis=0) if len(values) else values.mean(axis=0)
+
+
+def _ranks(comparison: Comparison, rows: list[Row]) -> dict[str, Any] | None:
+    """Mean ranks of the methods, and how far apart two must be to be told apart."""
+    if len(rows) < 3:  # of two methods, the paired test says more
+        return None
+    found = comparison.critical_difference()
+    if not np.isfinite(found.distance):
+        return None
+    return {
+        "mean": [rounded(found.ranks[row.method]) for row in rows],
+        "critical": rounded(found.distance),
+        "queries": found.n_queries,
+        "level": found.level,
+        "p": rounded(found.p_value, 6),
+    }
+
+
+def _history(comparison: Comparison, row: Row, most: int = 200) -> dict[str, Any] | None:
+    """The metric on validation queries over the training of the chosen models; thinned where it is long."""
+    folds = []
+    unit = "iterations"
+    for record in one_seed(row):
+        details = comparison.drawer.details(record.details)
+        if details is None or details.learned.history is None:
+            continue
+        unit, values = details.learned.unit, details.learned.history
+        at = np.unique(np.linspace(1, len(values), min(len(values), most)).round().astype(int))
+        folds.append(
+            {
+                "fold": comparison.folds.index(record.fold),
+                "at": at.tolist(),
+                "values": rounded(values[at - 1]),
+                "kept": details.learned.kept,
+            }
+        )
+    return {"unit": unit, "folds": folds} if folds else None
+
+
+def _weights(comparison: Comparison, row: Row) -> dict[str, Any] | None:
+    parts = []
+    linear = True
+    for record in row.records:
+        details = comparison.drawer.details(record.details)
+        if details is None or details.learned.weights is None:
+            return None
+        linear = details.learned.is_linear
+        parts.append(details.learned.weights)
+    if not parts or len({len(part) for part in parts}) > 1:
+        return None
+    weights = np.stack(parts)
+    # Scores have no unit: only the weights' proportions mean anything, and folds differ in scale.
+    scale = np.abs(weights).sum(axis=1, keepdims=True)
+    shares = weights / np.where(scale == 0.0, 1.0, scale)
+    largest = np.argsort(-np.abs(shares.mean(axis=0)), kind="stable")[:60]
+    largest = largest[np.abs(shares[:, largest]).max(axis=0) > 0.0]
+    return {
+        "linear": linear,
+        "features": largest.tolist(),
+        "mean": rounded(shares[:, largest].mean(axis=0), 5),
+        "low": rounded(shares[:, largest].min(axis=0), 5),
+        "high": rounded(shares[:, largest].max(axis=0), 5),
+        "of": int(np.count_nonzero(np.abs(weights).max(axis=0))),
+    }
+
+
+def _trial(comparison: Comparison, record: Record, candidate: dict[str, Any]) -> list[Any]:
+    parameters = candidate.get("parameters", {})
+    return [
+        comparison.folds.index(record.fold),
+        format_parameters(parameters),
+        _number(candidate.get("validation")),
+        _number(candidate.get("seconds")),
+        parameters == record.parameters and candidate.get("validation") == record.validation,
+        candidate.get("error") or "",
+    ]
+
+
+def _number(value: Any) -> float | None:
+    return None if value is None else rounded(value, 5)
+
+
+def _queries(comparison: Comparison, rows: list[Row], shown: np.ndarray) -> dict[str, Any]:
+    ids, where = comparison.qids, places(comparison, rows)
+    return {"ids": [ids[i] for i in shown], "fold": [where[i][0] for i in shown], "total": len(ids)}
+
+
+def _values(comparison: Comparison, rows: list[Row], metric: str, shown: np.ndarray) -> list[list[float | None]]:
+    return [rounded(comparison.values(row.method, metric)[shown]) for row in rows]
+
+
+def _feature_names(comparison: Comparison) -> list[str] | None:
+    for record in comparison.records:
+        details = comparison.drawer.details(record.details)
+        queries = comparison.drawer.queries(details.queries) if details else None
+        if queries is not None:
+            return None if queries.feature_names is None else [str(name) for name in queries.feature_names]
+    return None

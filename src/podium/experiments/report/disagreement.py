@@ -1,0 +1,59 @@
+"""Where methods agree and where they do not: duels over queries, correlation of their rankings."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+
+from podium.experiments.comparison import Comparison, Row
+from podium.experiments.report.rankings import by_fold
+from podium.experiments.statistics import TIE
+
+SAMPLED = 400
+"""Queries over which correlations of rankings are averaged; more would not change the second digit."""
+
+
+def duels(comparison: Comparison, rows: list[Row]) -> list[list[int]]:
+    """On how many queries the method of a row is better, by the primary metric, than the method of a column."""
+    values = _values(comparison, rows)
+    return [[int((one > other + TIE).sum()) for other in values] for one in values]
+
+
+def agreement(comparison: Comparison, rows: list[Row]) -> list[list[float]] | None:
+    """Spearman's correlation of the scores of each two methods within a query, averaged over queries."""
+    folds = by_fold(comparison, rows)
+    if folds is None or len(rows) < 2:
+        return None
+    total = np.zeros((len(rows), len(rows)))
+    count = np.zeros_like(total)
+    step = max(1, comparison.n_queries // SAMPLED)
+    for queries, scores in folds:
+        stacked = np.stack(scores)
+        for start, end in list(pairwise(queries.offsets.tolist()))[::step]:
+            correlations = _spearman(stacked[:, start:end])
+            defined = ~np.isnan(correlations)
+            total[defined] += correlations[defined]
+            count += defined
+    means = total / np.maximum(count, 1)
+    return [[round(float(value), 3) for value in line] for line in means]
+
+
+def _values(comparison: Comparison, rows: list[Row]) -> np.ndarray:
+    """(methods × queries) values of the primary metric."""
+    if not rows:
+        return np.empty((0, 0))
+    return np.stack([comparison.values(row.method, comparison.primary) for row in rows])
+
+
+def _spearman(scores: np.ndarray) -> np.ndarray:
+    """Between the rows; NaN for a row whose scores are all equal."""
+    from scipy.stats import rankdata
+
+    ranks = rankdata(scores, axis=1)
+    ranks -= ranks.mean(axis=1, keepdims=True)
+    norms = np.linalg.norm(ranks, axis=1)
+    norms[norms == 0.0] = np.nan
+    ranks /= norms[:, None]
+    correlations: np.ndarray = ranks @ ranks.T
+    return correlations

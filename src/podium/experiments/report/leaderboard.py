@@ -1,0 +1,109 @@
+"""The leaderboard: every method with intervals and marks, published figures beside ours, sortable and filterable."""
+
+from __future__ import annotations
+
+from html import escape
+
+from podium.experiments.comparison import Comparison, Row
+from podium.experiments.report.blob import family
+from podium.experiments.report.html import bullets, cell, head, row_head, section, table, whisker
+from podium.experiments.report.published import published_rows
+from podium.experiments.statistics import Paired
+from podium.experiments.table import notes, seconds
+
+
+def leaderboard(comparison: Comparison) -> str:
+    """The section; its rows are in the order of the primary metric."""
+    primary = comparison.primary
+    others = [name for name in comparison.metrics if name != primary]
+    low, high = _range(comparison)
+    heads = [
+        head("method", sort="ascending", key="method"),
+        head(primary, sort="descending", number=True, sorted_by=True),
+        head(f"95 % interval of {primary}"),
+        *(head(name, sort="descending", number=True) for name in others),
+        head("fit (s)", sort="ascending", key="seconds", number=True),
+    ]
+    against = comparison.against() if sum(bool(row.estimates) for row in comparison.rows) > 1 else {}
+    rows = [
+        (
+            row.estimates[primary].mean if row.estimates else float("-inf"),
+            _row(comparison, row, [primary, *others], low, high, against.get(row.method)),
+        )
+        for row in comparison.rows
+    ]
+    caption = f"{len(rows)} methods, convention “{comparison.convention}”, best {primary} first"
+    if theirs := published_rows(comparison, [primary, *others], low, high):
+        caption += f"; in italics, {len(theirs)} published rows for these data"
+        rows = sorted([*rows, *theirs], key=lambda row: -row[0])
+    return section(
+        "leaderboard",
+        "Leaderboard",
+        _filters(comparison, with_published=bool(theirs)),
+        table(caption, heads, [row for _, row in rows], name="board"),
+        bullets(_explained(comparison)),
+    )
+
+
+def _range(comparison: Comparison) -> tuple[float, float]:
+    """The scale of the intervals. Chance lies so far below that it would leave the others no room on it."""
+    able = [row.estimates[comparison.primary] for row in comparison.rows if row.estimates and row.method != "random"]
+    return min((e.low for e in able), default=0.0), max((e.high for e in able), default=1.0)
+
+
+def _explained(comparison: Comparison) -> list[str]:
+    return [
+        *notes(comparison),
+        "Small figures: 95 % intervals over queries (seeds: standard deviation over seeds); under a time, that of all "
+        "candidates on all folds. Fit: training of the chosen model, mean over folds.",
+        "d: effect size against the best, the mean difference in standard deviations of the queries’ differences.",
+    ]
+
+
+def _filters(comparison: Comparison, *, with_published: bool) -> str:
+    """Controls that the script brings to life; without it they stay hidden and the table shows all."""
+    families = [*dict.fromkeys(family(row.method) for row in comparison.rows), *["published"] * with_published]
+    buttons = "".join(
+        f'<button type="button" aria-pressed="false" data-family="{escape(name)}">{escape(name)}</button>'
+        for name in families
+    )
+    return (
+        '<div class="controls" id="filters" hidden>'
+        '<label>Find <input type="search" id="find" placeholder="a method" autocomplete="off"></label>'
+        f'<span class="chips" role="group" aria-label="Families">{buttons}</span>'
+        '<span class="soft" id="found" role="status"></span></div>'
+    )
+
+
+def _row(comparison: Comparison, row: Row, metrics: list[str], low: float, high: float, against: Paired | None) -> str:
+    kind = family(row.method)
+    name = row_head(row.method, kind)
+    about = f'data-method="{escape(row.method)}" data-family="{escape(kind)}"'
+    time = cell(seconds(row.seconds), f"all {seconds(row.search_seconds)}", kind="number", value=row.seconds)
+    if not row.estimates:
+        reason = f"failed in {len(row.failures)} of {len(row.records)} folds: {row.failures[0].error}"
+        blanks = "".join(cell("–", kind="number", value=None) for _ in metrics[1:])
+        failed = cell("–", kind="number", value=None) + cell(reason, kind="wrap")
+        return f'<tr class="failed" {about}>{name}{failed}{blanks}{time}</tr>'
+    cells = [_figure(comparison, row, metric) for metric in metrics]
+    is_best = row.method == comparison.best
+    chart = f"{whisker(row.estimates[metrics[0]], low, high, strong=is_best)}<small>{_compared(row, against)}</small>"
+    best = ' class="best"' if is_best else ""
+    return f"<tr{best} {about}>{name}{cells[0]}<td>{chart}</td>{''.join(cells[1:])}{time}</tr>"
+
+
+def _compared(row: Row, against: Paired | None) -> str:
+    """The difference from the best: how sure, and how large."""
+    if row.p_value is None or against is None:
+        return "best" if row.p_value is None else f"p = {row.p_value:.4f}"
+    return f"p = {row.p_value:.4f}, d = {against.effect:.2f}".replace("-", "−")
+
+
+def _figure(comparison: Comparison, row: Row, metric: str) -> str:
+    estimate = row.estimates[metric]
+    mark = row.mark if metric == comparison.primary else ""
+    interval = f"{estimate.low:.3f} – {estimate.high:.3f}"
+    if metric in row.seed_spread:
+        interval += f", seeds ±{row.seed_spread[metric]:.4f}"
+    lead = " lead" if comparison.leads(row, metric) else ""
+    return cell(f"{estimate.mean:.4f}{mark}", interval, kind=f"number{lead}", value=estimate.mean)

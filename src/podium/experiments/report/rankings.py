@@ -1,0 +1,96 @@
+"""The first documents of each test query as each method ranks them, for reading side by side."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from podium.experiments.comparison import Comparison, Row
+from podium.experiments.details import Details, TestQueries
+from podium.experiments.runs import Record
+
+DEPTH = 20
+"""Documents shown of each ranking."""
+PLACES = 600_000
+"""Places of rankings that a page holds at most, about 2 MB."""
+
+
+def rankings(comparison: Comparison, rows: list[Row], shown: np.ndarray) -> list[dict[str, Any] | None] | None:
+    """For each shown query its documents and every method's order of them; None where they are not known.
+
+    Where not all fit, the queries on which methods differ most stay.
+    """
+    found = by_fold(comparison, rows)
+    if found is None:
+        return None
+    where = places(comparison, rows)
+    room = PLACES // (DEPTH * max(len(rows), 1))
+    spread = _spread(comparison, rows, shown)
+    kept = set(np.argsort(-spread, kind="stable")[:room].tolist())
+    return [_one_query(found, *where[i]) if number in kept else None for number, i in enumerate(shown)]
+
+
+def one_seed(row: Row) -> list[Record]:
+    """A method's first result on each fold: where there are several seeds, what is shown of one model is of these."""
+    return list({record.fold: record for record in row.records[::-1]}.values())[::-1]
+
+
+def by_fold(comparison: Comparison, rows: list[Row]) -> list[tuple[TestQueries, list[np.ndarray]]] | None:
+    """Of each fold its test queries and every method's scores; None if some method has no details of one."""
+    if not rows:
+        return None
+    folds = []
+    records = [one_seed(row) for row in rows]
+    for fold in range(len(records[0])):
+        details: list[Details | None] = [comparison.drawer.details(record[fold].details) for record in records]
+        first = details[0]
+        queries = comparison.drawer.queries(first.queries) if first else None
+        if queries is None or any(d is None or len(d.scores) != len(queries.labels) for d in details):
+            return None
+        folds.append((queries, [d.scores for d in details if d is not None]))
+    return folds
+
+
+def places(comparison: Comparison, rows: list[Row]) -> list[tuple[int, int]]:
+    """The fold of each test query, and its number there; of one that is tested repeatedly, the first."""
+    if not rows:
+        return []
+    every = [
+        (qid, (fold, number)) for fold, record in enumerate(one_seed(rows[0])) for number, qid in enumerate(record.qids)
+    ]
+    if len(every) == comparison.n_queries:
+        return [place for _, place in every]
+    first: dict[str, tuple[int, int]] = {}
+    for qid, place in every:
+        first.setdefault(qid, place)
+    return list(first.values())
+
+
+def _spread(comparison: Comparison, rows: list[Row], shown: np.ndarray) -> np.ndarray:
+    values = np.nan_to_num(np.stack([comparison.values(row.method, comparison.primary)[shown] for row in rows]))
+    spread: np.ndarray = values.std(axis=0)
+    return spread
+
+
+def _one_query(folds: list[tuple[TestQueries, list[np.ndarray]]], fold: int, q: int) -> dict[str, Any]:
+    """The documents that are among the first of any method, and each method's order of them by number."""
+    queries, scores = folds[fold]
+    documents = slice(queries.offsets[q], queries.offsets[q + 1])
+    labels = queries.labels[documents]
+    orders = [np.argsort(-s[documents], kind="stable")[:DEPTH] for s in scores]
+    seen = np.unique(np.concatenate(orders))
+    grades, counts = np.unique(labels, return_counts=True)
+    ids = None if queries.document_ids is None else queries.document_ids[documents]
+    return {
+        "documents": len(labels),
+        "grades": [[float(g), int(n)] for g, n in zip(grades[::-1], counts[::-1], strict=True)],
+        "ids": [str(i + 1) if ids is None else _short(str(ids[i])) for i in seen],
+        "grade": [float(grade) for grade in labels[seen]],
+        "orders": [np.searchsorted(seen, order).tolist() for order in orders],
+    }
+
+
+def _short(name: str, most: int = 60) -> str:
+    """A name that fits into a row; of a long one, such as an address, both ends."""
+    return name if len(name) <= most else f"{name[: most // 2]}…{name[-most // 2 + 1 :]}"

@@ -1,0 +1,126 @@
+// Two methods on every query: a scatter, and the queries on which they differ most.
+const SAME = 1e-9;
+const repeated = new Set(data.queries.ids).size < data.queries.ids.length; // then ids alone do not tell queries apart
+const queryName = (number) => (repeated ? `~${number}` : data.queries.ids[number]);
+const openQuery = (number, pair = {}) => change({ ...pair, query: queryName(number) });
+
+// The open query; if none was chosen, the one on which the two methods differ most.
+function queryNumber() {
+  if (state.query.startsWith("~") && repeated) return Number(state.query.slice(1));
+  if (state.query) return data.queries.ids.indexOf(state.query);
+  return byDifference(differences())[0]?.number ?? -1;
+}
+
+function differences() {
+  const [a, b] = [state.a, state.b].map((name) => data.values[state.metric][numberOf.get(name)]);
+  return data.queries.ids
+    .map((id, number) => ({ id, number, a: a[number], b: b[number], difference: a[number] - b[number] }))
+    .filter((query) => query.a !== null && query.b !== null);
+}
+
+const byDifference = (queries) =>
+  [...queries].sort((one, other) => Math.abs(other.difference) - Math.abs(one.difference));
+
+function pair(box) {
+  const names = methods.map(({ name }) => [name, name]);
+  const metrics = Object.keys(data.values).map((name) => [name, name]);
+  const controls = html(
+    "div",
+    { class: "controls" },
+    choice("A", names, state.a, (a) => change({ a })),
+    choice("B", names, state.b, (b) => change({ b })),
+    metrics.length > 1 ? choice("Metric", metrics, state.metric, (metric) => change({ metric })) : null,
+  );
+  const queries = differences();
+  const [left, right] = [html("div"), html("div")];
+  const columns = html("div", { class: "columns" }, left, right);
+  box.replaceChildren(columns); // so that the halves have a width to draw for
+  left.append(scatter(left, queries));
+  right.append(largest(queries));
+  return [controls, verdict(queries), columns];
+}
+
+function verdict(queries) {
+  const wins = queries.filter((query) => query.difference > SAME).length;
+  const losses = queries.filter((query) => query.difference < -SAME).length;
+  const mean = queries.reduce((sum, query) => sum + query.difference, 0) / (queries.length || 1);
+  const { total } = data.queries;
+  const some = queries.length < total ? ` (of ${total}: all that have a value and fit here)` : "";
+  return html(
+    "p",
+    { id: "pair-verdict" },
+    html("strong", {}, state.a),
+    ` is better on ${wins}, `,
+    html("strong", {}, state.b),
+    ` on ${losses} of ${queries.length} ${units}${some}; equal on ${queries.length - wins - losses}. `,
+    `Mean difference of ${state.metric} (${data.convention}) over ${units}: ${signed(mean)}.`,
+  );
+}
+
+function scatter(box, queries) {
+  const both = axis("", [0, SAME, ...queries.flatMap((query) => [query.a, query.b])], { grid: true });
+  const chart = frame({
+    box,
+    height: Math.min(Math.max(280, box.clientWidth), 440),
+    label: `${state.metric} of ${state.a} against ${state.b} on each ${data.unit}`,
+    x: { ...both, name: `${state.a}: ${state.metric} (${data.convention})` },
+    y: { ...both, name: state.b },
+  });
+  const { root, px, py } = chart;
+  const [from, to] = [both.low, both.high];
+  root.append(svg("line", { class: "diagonal", x1: px(from), y1: py(from), x2: px(to), y2: py(to) }));
+  const opened = queryNumber();
+  for (const query of queries) {
+    const side = query.difference > SAME ? "wins" : query.difference < -SAME ? "loses" : "ties";
+    const open = query.number === opened;
+    root.append(
+      svg("circle", {
+        class: `point ${side}${open ? " open" : ""}`,
+        cx: px(query.a),
+        cy: py(query.b),
+        r: open ? 7 : 4.5,
+        "data-tip": `${data.unit} ${query.id}: ${state.a} ${four(query.a)}, ${state.b} ${four(query.b)}`,
+        onclick: () => openQuery(query.number),
+      }),
+    );
+  }
+  return root;
+}
+
+const opener = (id, onclick) => html("button", { type: "button", class: "link", onclick }, id);
+
+function largest(queries) {
+  const opened = queryNumber();
+  const numbers = [1, 2, 3];
+  const rows = byDifference(queries)
+    .slice(0, 10)
+    .map(({ id, number, a, b, difference }) => {
+      const cells = [opener(id, () => openQuery(number)), four(a), four(b), signed(difference)];
+      return row(cells, numbers, { class: number === opened ? "best" : null });
+    });
+  const heads = [data.unit, state.a, state.b, "difference"];
+  return table("Largest differences", heads, rows, { numbers, id: "largest" });
+}
+
+// Queries on which the methods, floors aside, lie furthest apart.
+function disputed() {
+  const values = data.values[data.primary];
+  const able = methods.map((_, i) => i).filter((i) => methods[i].family !== "floor");
+  const ranges = data.queries.ids.map((id, number) => {
+    const order = able.filter((i) => values[i][number] !== null).sort((i, j) => values[j][number] - values[i][number]);
+    const [high, low] = [order[0], last(order)];
+    return { id, number, high, low, range: order.length > 1 ? values[high][number] - values[low][number] : 0 };
+  });
+  const rows = ranges
+    .filter(({ range }) => range > SAME)
+    .sort((one, other) => other.range - one.range)
+    .slice(0, 10)
+    .map(({ id, number, high, low, range }) => {
+      const open = () => openQuery(number, { a: methods[high].name, b: methods[low].name });
+      const who = [high, low].map((i) => `${methods[i].name} ${four(values[i][number])}`);
+      return row([opener(id, open), ...who, four(range)], [3]);
+    });
+  const caption = `${capital(units)} on which methods lie furthest apart (${measure}; floors left out)`;
+  const heads = [data.unit, "best there", "worst there", "range"];
+  return rows.length ? [table(caption, heads, rows, { numbers: [3], id: "disputed" })] : [];
+}

@@ -1,0 +1,74 @@
+// One query: both methods' rankings side by side, with grades.
+function explorer() {
+  if (!data.rankings) return [];
+  const number = queryNumber();
+  const name = capital(data.unit);
+  const heading = html("h3", {}, number < 0 ? `Open a ${data.unit}` : `${name} ${data.queries.ids[number]}`);
+  return [heading, finder(name, number), ...(number < 0 ? [missing()] : opened(number))];
+}
+
+function missing() {
+  const unknown = `There is no ${data.unit} “${state.query}” here.`;
+  return html("p", { class: "soft" }, state.query ? unknown : `These two methods do not differ on any ${data.unit}.`);
+}
+
+// Controls that lead from query to query.
+function finder(name, number) {
+  const { ids } = data.queries;
+  const step = (by) => openQuery((Math.max(number, by > 0 ? -1 : 0) + by + ids.length) % ids.length);
+  const input = html("input", {
+    type: "search",
+    list: "query-ids",
+    value: number < 0 ? "" : ids[number],
+    placeholder: `id of a ${data.unit}`,
+    autocomplete: "off",
+    onchange: (event) => {
+      const found = ids.indexOf(event.target.value.trim());
+      if (found >= 0) openQuery(found);
+    },
+  });
+  return html(
+    "div",
+    { class: "controls" },
+    html("label", {}, `${name} `, input),
+    html("datalist", { id: "query-ids" }, ...ids.slice(0, 2000).map((id) => html("option", { value: id }))),
+    html("button", { type: "button", onclick: () => step(-1) }, "← previous"),
+    html("button", { type: "button", onclick: () => step(1) }, "next →"),
+  );
+}
+
+function opened(number) {
+  const query = data.rankings[number];
+  if (!query) {
+    const why = "only those on which methods differ most fit";
+    return [html("p", {}, `The rankings of this ${data.unit} are not in this page: ${why}.`)];
+  }
+  const fold = data.folds.length > 1 ? `, ${data.folds[data.queries.fold[number]]}` : "";
+  const counts = query.grades.map(([grade, n]) => `${n} of grade ${grade}`).join(", ");
+  const facts = html("p", {}, `${many(query.documents, data.item, `${data.item}s`)}: ${counts}${fold}.`);
+  const [a, b] = [state.a, state.b].map((name) => query.orders[numberOf.get(name)]);
+  const lists = [ranked(state.a, number, query, a, b), ranked(state.b, number, query, b, a)];
+  return [facts, html("div", { class: "columns rankings", id: "rankings" }, ...lists)];
+}
+
+const topGrade = Math.max(1, ...(data.rankings ?? []).flatMap((query) => query?.grades.map(([grade]) => grade) ?? []));
+
+function ranked(name, number, query, order, other) {
+  const value = data.values[state.metric][numberOf.get(name)][number];
+  const rows = order.map((document, i) => {
+    const there = other.indexOf(document);
+    const elsewhere = there < 0 ? `> ${other.length}` : there === i ? "=" : String(there + 1);
+    const place = html("td", { class: "number soft" }, String(i + 1));
+    const title = html("th", { scope: "row" }, query.ids[document]);
+    return row([place, badge(query.grade[document]), title, elsewhere], [3]);
+  });
+  const caption = [html("strong", {}, name), ` ${state.metric} ${four(value)}`];
+  return table(caption, ["#", "grade", data.item, "rank there"], rows, { numbers: [0, 3] });
+}
+
+function badge(grade) {
+  const share = Math.max(0, Math.min(1, grade / topGrade));
+  const element = html("span", { class: share > 0.55 ? "grade high" : "grade" }, String(grade));
+  element.style.setProperty("--much", `${Math.round(share * 100)}%`);
+  return element;
+}

@@ -1,0 +1,91 @@
+// What the reader has chosen. It is kept in the address after "#", so that a link shows the same view:
+// #sort=map&find=list&methods=pmop;listnet&a=pmop&b=listnet&query=3
+const strong = methods.filter((method) => method.family !== "floor");
+const defaults = {
+  sort: data.primary,
+  order: "",
+  find: "",
+  family: "",
+  methods: strong.slice(0, 5).map((method) => method.name),
+  metric: data.primary,
+  a: (strong[0] ?? methods[0])?.name ?? "",
+  b: (strong[1] ?? methods[1] ?? methods[0])?.name ?? "",
+  query: "",
+  fold: "",
+  weights: [...strong, ...methods].find((method) => method.weights)?.name ?? "",
+};
+const state = { ...defaults };
+const drawn = new Set([...methods, ...data.published].map(({ name }) => name));
+const followers = [];
+
+// `draw` is called whenever one of the named choices changes.
+function follow(names, draw) {
+  followers.push({ names, draw });
+}
+
+function change(changes) {
+  Object.assign(state, changes);
+  remember();
+  for (const { names, draw } of followers) if (names.some((name) => name in changes)) draw();
+}
+
+function remember() {
+  const parameters = new URLSearchParams();
+  for (const [name, value] of Object.entries(state)) {
+    if (String(value) === String(defaults[name])) continue;
+    parameters.set(name, Array.isArray(value) ? value.join(";") : value);
+  }
+  const text = parameters.toString().replaceAll("%3B", ";").replaceAll("%40", "@");
+  try {
+    history.replaceState(null, "", text ? `#${text}` : location.pathname + location.search);
+  } catch {
+    // some viewers of local files forbid it; then the view has no link
+  }
+}
+
+function recall() {
+  if (!location.hash.includes("=")) return false; // a plain "#section"
+  const given = new URLSearchParams(location.hash.slice(1));
+  for (const name of Object.keys(defaults)) {
+    const value = given.get(name);
+    if (value === null) state[name] = defaults[name];
+    else state[name] = name === "methods" ? value.split(";").filter((method) => drawn.has(method)) : value;
+  }
+  for (const name of ["a", "b"]) if (!numberOf.has(state[name])) state[name] = defaults[name];
+  if (!(state.metric in data.values)) state.metric = defaults.metric;
+  return true;
+}
+
+function toggleMethod(name) {
+  const others = state.methods.filter((other) => other !== name);
+  change({ methods: state.methods.includes(name) ? others : [...others, name] });
+}
+
+// Colour and marker of a highlighted method, by its place among the highlighted; null for the others.
+function styleOf(name) {
+  const place = state.methods.indexOf(name);
+  return place < 0 ? null : { colour: `c${place % 7}`, dashed: Math.floor(place / 7) % 2 === 1, shape: place % 4 };
+}
+
+// Buttons that choose which methods are highlighted: the legend of every chart. Many of them are folded away.
+let unfolded = false;
+function legend(among) {
+  const about = { class: "chips legend", role: "group", "aria-label": "Methods to highlight" };
+  const chips = (some) => html("div", about, ...some.map(chip));
+  if (among.length <= 16) return chips(among);
+  const others = among.filter(({ name }) => !styleOf(name));
+  const summary = html("summary", {}, `${others.length} other methods`);
+  const more = html("details", { class: "more", open: unfolded }, summary, chips(others));
+  more.addEventListener("toggle", () => (unfolded = more.open));
+  return html("div", {}, chips(among.filter(({ name }) => styleOf(name))), more);
+}
+
+function chip({ name }) {
+  const style = styleOf(name);
+  const colour = style ? `swatch ${style.colour}` : "swatch";
+  const swatch = svg("svg", { viewBox: "0 0 22 12", class: colour, "aria-hidden": "true" });
+  swatch.append(svg("line", { x1: 1, x2: 21, y1: 6, y2: 6, class: style?.dashed ? "dashed" : null }));
+  if (style) swatch.append(marker(style.shape, 11, 6, 4));
+  const about = { type: "button", "aria-pressed": String(Boolean(style)), onclick: () => toggleMethod(name) };
+  return html("button", about, swatch, name);
+}

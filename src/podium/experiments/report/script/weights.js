@@ -1,0 +1,51 @@
+// Features by weight: bars of the mean over folds, whiskers over the folds' range.
+function weights(box) {
+  const known = methods.filter((method) => method.weights);
+  const method = known.find(({ name }) => name === state.weights) ?? known[0];
+  const names = known.map(({ name }) => [name, name]);
+  const picker = choice("Method", names, method.name, (name) => change({ weights: name }));
+  const { of, linear } = method.weights;
+  const shown = Math.min(method.weights.features.length, 25);
+  const note = linear
+    ? "Weights are of the features as the model gets them: after rescaling within a query, where there was any."
+    : "Importance says how much a feature was used, not in which direction.";
+  const numbered = data.features ? "" : " Features without names are numbered from 1, as in LETOR files.";
+  return [
+    html("div", { class: "controls" }, picker),
+    shown ? bars(box, method, shown) : html("p", {}, "All weights are zero."),
+    html("p", { class: "soft" }, `${shown} of ${many(of, "feature", "features")} with a weight. ${note}${numbered}`),
+  ];
+}
+
+function bars(box, method, shown) {
+  const keys = ["features", "mean", "low", "high"];
+  const [features, mean, low, high] = keys.map((key) => method.weights[key].slice(0, shown));
+  const names = features.map((feature) => data.features?.[feature] ?? `feature ${feature + 1}`);
+  const line = 20;
+  const longest = Math.max(...names.map((name) => name.length));
+  const left = Math.min(Math.max(80, 20 + 7 * longest), box.clientWidth * 0.4);
+  const fits = Math.floor((left - 14) / 7);
+  const unit = method.weights.linear ? "share of the sum of absolute weights" : "share of the importance";
+  const first = names.slice(0, 5).map((name, i) => `${name} ${mean[i].toFixed(3)}`);
+  const chart = frame({
+    box,
+    height: line * shown + 66,
+    label: `${method.name}: ${first.join(", ")}${shown > 5 ? " and others" : ""}`,
+    x: axis(unit, [0, ...low, ...high], { grid: true }),
+    y: { name: "", low: 0, high: 1, ticks: [] },
+    left,
+  });
+  const { root, px, top } = chart;
+  names.forEach((name, i) => {
+    const y = top + line * (i + 0.5);
+    const tip = `${name}: ${mean[i].toFixed(4)}, folds ${low[i].toFixed(4)} to ${high[i].toFixed(4)}`;
+    const group = svg("g", { class: mean[i] < 0 ? "bar minus" : "bar plus", "data-tip": tip });
+    const [from, to] = [px(Math.min(0, mean[i])), px(Math.max(0, mean[i]))];
+    group.append(svg("rect", { x: from, y: y - 7, width: Math.max(1, to - from), height: 14 }));
+    group.append(svg("line", { x1: px(low[i]), x2: px(high[i]), y1: y, y2: y }));
+    const short = name.length > fits ? `${name.slice(0, fits - 1)}…` : name;
+    group.append(svg("text", { class: "name ink", x: left - 10, y: y + 4, "text-anchor": "end" }, short));
+    root.append(group);
+  });
+  return root;
+}

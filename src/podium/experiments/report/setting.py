@@ -1,0 +1,152 @@
+"""How the figures came to be: folds, choices, failures, warnings, configuration."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from html import escape
+from typing import Any
+
+from podium.experiments.comparison import Comparison, format_parameters
+from podium.experiments.report.html import bullets, cell, facts, figure, head, row_head, section, table
+from podium.experiments.runs import Record, surroundings
+from podium.experiments.table import complaints, seconds
+
+
+def by_fold(comparison: Comparison) -> str:
+    """The primary metric of each method on each fold."""
+    if len(comparison.folds) < 2:
+        return ""
+    heads = [head("method"), *(head(fold, number=True) for fold in comparison.folds)]
+    rows = []
+    for row in comparison.rows:
+        means = [comparison.fold_mean(row.method, comparison.primary, fold) for fold in comparison.folds]
+        cells = "".join(cell("failed" if m is None else f"{m:.4f}", kind="number") for m in means)
+        rows.append(f"<tr>{row_head(row.method)}{cells}</tr>")
+    caption = f"{comparison.primary} ({comparison.convention}) on each fold’s test part"
+    return section("folds", "Fold by fold", table(caption, heads, rows))
+
+
+def choices(comparison: Comparison) -> str:
+    """What was chosen on each fold's validation part, and everything that was tried."""
+    heads = [head("method"), *(head(fold) for fold in comparison.folds)]
+    rows = []
+    for row in comparison.rows:
+        cells = [_choice([record for record in row.records if record.fold == fold]) for fold in comparison.folds]
+        rows.append(f"<tr>{row_head(row.method)}{''.join(cells)}</tr>")
+    caption = f"Chosen by {comparison.primary} ({comparison.convention}) on the validation part, with its value there"
+    tried = (
+        f"<details id=trials><summary>Every candidate that was tried</summary>{figure('trials-table')}</details>"
+        if any(record.candidates for record in comparison.records)
+        else ""
+    )
+    lead = "Test labels took no part in these choices."
+    return section("choices", "Chosen hyper-parameters", table(caption, heads, rows), tried, lead=lead)
+
+
+def _choice(records: list[Record]) -> str:
+    """What a method chose on a fold: one setting, or those of several seeds."""
+    if any(record.error is not None for record in records):
+        return cell("failed")
+    settings = dict.fromkeys(format_parameters(record.parameters) or "–" for record in records)
+    found = [record.validation for record in records if record.validation is not None]
+    n_tried = max(len(record.candidates) for record in records)
+    details = [f"{sum(found) / len(found):.4f}"] * bool(found) + [f"best of {n_tried}"] * (n_tried > 1)
+    return cell("; ".join(settings), ", ".join(details), kind="choice")
+
+
+def failures(comparison: Comparison) -> str:
+    parts = [
+        f"<details><summary>{escape(row.method)}, {escape(record.fold)}: {escape(str(record.error))}</summary>"
+        f"<pre>{escape(record.traceback or 'no traceback')}</pre></details>"
+        for row in comparison.rows
+        for record in row.failures
+    ]
+    return section("failed", "Failed", *parts)
+
+
+def warnings(comparison: Comparison) -> str:
+    listed = bullets(f"{row.method}, {where}: {text}" for row, text, where in complaints(comparison))
+    return section("warnings", "Warnings", listed)
+
+
+def setting(comparison: Comparison) -> str:
+    """Everything somebody needs to get the same figures, and the figures as files."""
+    configuration = comparison.configuration
+    data = configuration["data"]
+    described = comparison.described or surroundings()
+    listed: dict[str, Any] = {
+        "data": f"{data['name']} ({data['description']})",
+        "fingerprint": data["fingerprint"],
+        "metrics": ", ".join(comparison.metrics),
+        "convention": _describe_convention(comparison.convention),
+        **({"features": configuration["normalize"] or "as they are"} if "normalize" in configuration else {}),
+        "protocol": configuration.get("protocol", {}).get("text", ""),
+        "search": _describe_search(configuration.get("search", {})),
+        "seed" if len(comparison.seeds) == 1 else "seeds": ", ".join(map(str, comparison.seeds)),
+        **{name.replace("_", " "): _plain(value) for name, value in configuration.items() if name not in _SHOWN},
+        "podium": configuration["podium"],
+        "versions": _plain(described.get("versions", {})),
+        "machine": _plain(described.get("machine", {})),
+        "date": str(described.get("date", "")).replace("T", " ").replace("+00:00", " UTC"),
+        "wall time": _describe_time(comparison.seconds, described.get("total_seconds")),
+    }
+    grids = [_describe_grid(name, about) for name, about in configuration["methods"].items()]
+    searched = f"<details><summary>What each method could choose from</summary>{bullets(grids)}</details>"
+    about = facts((name, str(value)) for name, value in listed.items() if value not in ("", None))
+    return section("setting", "Setting", about, searched, _files(comparison))
+
+
+_SHOWN = frozenset(
+    {
+        *("podium", "data", "average", "methods", "metrics", "primary", "convention", "normalize", "protocol"),
+        *("search", "seed", "seeds", "unit", "item"),
+    }
+)
+
+
+def _describe_time(last: float, total: float | None) -> str:
+    if total is None or total <= last * 1.01:
+        return f"{seconds(last)} s"
+    return f"{seconds(total)} s in all calls together, {seconds(last)} s in the last"
+
+
+def _describe_search(search: dict[str, Any]) -> str:
+    budget = search.get("budget")
+    return str(search.get("strategy", "grid")) + (f", {budget} trials for each method and fold" if budget else "")
+
+
+def _files(comparison: Comparison) -> str:
+    """Links to what lies beside the page, and buttons that make files of what is in it."""
+    names = ["results.csv", "per_query.csv", "trials.csv", "table.md", "table.tex", "run.json"]
+    links = "".join(f'<li><a href="{name}">{name}</a></li>' for name in names)
+    beside = (
+        f'<p>Beside this page, in the folder of the run:</p><ul class="files">{links}</ul>' if comparison.folder else ""
+    )
+    buttons = (
+        '<div class="controls" id="downloads" hidden>'
+        '<button type="button" data-download="table">Save the table as CSV</button>'
+        '<button type="button" data-download="values">Save the values per query as CSV</button></div>'
+    )
+    return f"<h3>Raw figures</h3>{beside}{buttons}"
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {_plain(part)}" for name, part in value.items())
+    return ", ".join(map(_plain, value)) if isinstance(value, list) else str(value)
+
+
+def _describe_grid(name: str, about: dict[str, Any]) -> str:
+    searched = about.get("grid") or about.get("space") or {}
+    if not searched:
+        return f"{name}: nothing to choose"
+    return f"{name}: " + ", ".join(f"{p} ∈ {{{_plain(values)}}}" for p, values in searched.items())
+
+
+def _describe_convention(name: str) -> str:
+    """The convention's name and the facts behind it."""
+    from podium.metrics.conventions import convention
+
+    about = asdict(convention(name))
+    listed = ", ".join(f"{fact} {value}" for fact, value in about.items() if fact != "name" and value is not None)
+    return f"{name} ({listed.replace('_', ' ')})"

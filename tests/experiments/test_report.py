@@ -1,0 +1,274 @@
+"""What the report is made of: figures, rankings, one page that fetches nothing and escapes everything."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from html.parser import HTMLParser
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from scipy.stats import spearmanr
+
+from podium.experiments.beside import beside
+from podium.experiments.details import Drawer, Learned, TestQueries, keep
+from podium.experiments.published import PublishedRow, PublishedTable
+from podium.experiments.report import page
+from podium.experiments.report.blob import blob, embedded
+from podium.experiments.report.rankings import DEPTH, _short
+
+EVIL = "<script>alert('x')</script>|&\"'"
+
+
+class Page(HTMLParser):
+    """Collects what a browser would do with a page."""
+
+    void = frozenset({"meta", "input"})
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.tags, self.scripts, self.addresses, self.attributes = [], [], [], [], []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attributes += [(tag, *pair) for pair in attrs]
+        self.addresses += [value for name, value in attrs if name in ("src", "href", "action", "data", "srcset")]
+        if tag not in self.void:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.tags.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if self.open and self.open[-1] == "script":
+            self.scripts.append(data)
+
+
+def test_the_page_is_well_formed_and_fetches_nothing(small_comparison):
+    text = page(small_comparison)
+    found = Page(text)
+    assert found.open == []
+    assert all(re.fullmatch(r"#\w+|[\w.]+\.(csv|md|tex|json)", address) for address in found.addresses)
+    assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)", text)  # a namespace is a name, not an address
+    assert "url(" not in text
+    assert "@import" not in text
+
+
+def test_no_script_runs_but_our_own(small_comparison):
+    text = page(small_comparison)
+    script = re.findall(r"<script>(.*?)</script>", text, re.DOTALL)
+    assert len(script) == 1
+    digest = base64.b64encode(hashlib.sha256(script[0].encode()).digest()).decode()
+    assert f"script-src 'sha256-{digest}'" in text
+    assert "default-src 'none'" in text
+    assert not [name for _, name, _ in Page(text).attributes if name.startswith("on")]
+    assert "innerHTML" not in script[0]
+
+
+def test_tables_are_accessible(small_comparison):
+    text = page(small_comparison)
+    found = Page(text)
+    assert found.tags.count("caption") == found.tags.count("table") >= 3
+    assert found.tags.count("th") == len([1 for tag, name, _ in found.attributes if (tag, name) == ("th", "scope")])
+    assert ("th", "aria-sort", "descending") in found.attributes
+    ids = [value for _, name, value in found.attributes if name == "id"]
+    assert len(ids) == len(set(ids))
+
+
+def test_everything_is_escaped(make_comparison):
+    c = make_comparison(
+        methods=[EVIL, "other"],
+        data={"name": EVIL, "description": EVIL, "fingerprint": EVIL, "folds": ["Fold1", "Fold2"]},
+        feature_names=[EVIL, "b", "c"],
+        broken=["broken"],
+    )
+    text = page(c)
+    found = Page(text)
+    assert len(found.scripts) == 2  # the figures and our own
+    assert "alert" not in found.scripts[1]
+    assert json.loads(found.scripts[0])["methods"][0]["name"] in (EVIL, "other")
+    assert "<script>alert" not in text
+    assert "Traceback &lt;i&gt;" in text
+
+
+def test_embedded_figures_cannot_end_their_element():
+    text = embedded({"a": "</script><!--&"})
+    assert not set("<>&") & set(text)
+    assert json.loads(text) == {"a": "</script><!--&"}
+
+
+def test_figures_are_those_of_the_table(small_comparison):
+    content = blob(small_comparison)
+    for method, row in zip(content["methods"], small_comparison.rows, strict=True):
+        assert method["name"] == row.method
+        for name, (mean, low, high) in method["means"].items():
+            estimate = row.estimates[name]
+            assert (mean, low, high) == pytest.approx((estimate.mean, estimate.low, estimate.high), abs=6e-5)
+        assert method["p"] == (None if row.p_value is None else pytest.approx(row.p_value, abs=6e-6))
+    values = [small_comparison.values(row.method, "map") for row in small_comparison.rows]
+    np.testing.assert_allclose(content["values"]["map"], values, atol=6e-5)
+    assert content["duels"][0][1] == int((values[0] > values[1]).sum())
+
+
+def test_the_curve_is_the_mean_of_the_folds_means(small_comparison):
+    for method, row in zip(blob(small_comparison)["methods"], small_comparison.rows, strict=True):
+        curves = [small_comparison.drawer.details(record.details).curve for record in row.records]
+        expected = np.mean([curve.mean(axis=0) for curve in curves], axis=0)
+        np.testing.assert_allclose(method["curve"], expected, atol=6e-5)
+
+
+def test_the_curve_of_seeds_and_repeated_queries(make_comparison):
+    c = make_comparison(average="repeats", seeds=[0, 1], repeat=True)
+    row = c.rows[0]
+    # by hand: each query's mean over seeds and repeats, then the mean over queries
+    sums: dict[str, list] = {}
+    for record in row.records:
+        for qid, line in zip(record.qids, c.drawer.details(record.details).curve, strict=True):
+            sums.setdefault(qid, []).append(line)
+    expected = np.mean([np.mean(lines, axis=0) for lines in sums.values()], axis=0)
+    np.testing.assert_allclose(blob(c)["methods"][0]["curve"], expected, atol=1e-4)
+    assert len(blob(c)["queries"]["ids"]) == len(sums) == c.n_queries
+    choices = page(c).split('id="choices"')[1].split("</table>")[0]
+    assert choices.count("<td") == len(c.rows) * len(c.folds)  # one cell a fold, however many seeds
+
+
+def test_rankings_by_hand(small_comparison):
+    content = blob(small_comparison)
+    for number in (0, 4):  # one of each fold: the first has four queries
+        ranking = content["rankings"][number]
+        row = small_comparison.rows[0]
+        record = row.records[0 if number < 4 else 1]
+        details = small_comparison.drawer.details(record.details)
+        queries = small_comparison.drawer.queries(details.queries)
+        q = number if number < 4 else number - 4
+        part = slice(queries.offsets[q], queries.offsets[q + 1])
+        order = sorted(range(part.stop - part.start), key=lambda i: -details.scores[part][i])[:DEPTH]
+        assert [ranking["ids"][i] for i in ranking["orders"][0]] == [str(queries.document_ids[part][i]) for i in order]
+        assert [ranking["grade"][i] for i in ranking["orders"][0]] == [queries.labels[part][i] for i in order]
+        assert ranking["documents"] == part.stop - part.start
+        assert sum(n for _, n in ranking["grades"]) == ranking["documents"]
+
+
+def test_long_names_of_documents_keep_both_ends():
+    name = "https://example.org/" + "a" * 200 + "/last"
+    assert _short("short") == "short"
+    assert len(_short(name)) == 60
+    assert _short(name).startswith("https://example.org/aa")
+    assert _short(name).endswith("aa/last")
+
+
+def test_agreement_is_spearmans_correlation(small_comparison):
+    first, second = (
+        [small_comparison.drawer.details(record.details) for record in row.records] for row in small_comparison.rows[:2]
+    )
+    correlations = []
+    for one, other in zip(first, second, strict=True):
+        offsets = small_comparison.drawer.queries(one.queries).offsets
+        for start, end in pairwise(offsets):
+            correlations.append(spearmanr(one.scores[start:end], other.scores[start:end]).statistic)
+    assert blob(small_comparison)["agreement"][0][1] == pytest.approx(np.mean(correlations), abs=6e-4)
+
+
+def test_weights_are_shares_and_history_is_kept(small_comparison):
+    method = blob(small_comparison)["methods"][0]
+    # the fixture's weights are 1, -3 and 0 in both folds
+    assert method["weights"]["features"] == [1, 0]
+    assert method["weights"]["mean"] == [-0.75, 0.25]
+    assert method["weights"]["of"] == 2
+    assert method["history"]["unit"] == "trees"
+    assert [fold["values"] for fold in method["history"]["folds"]] == [[0.1, 0.3, 0.2]] * 2
+    assert method["history"]["folds"][0]["kept"] == 2
+
+
+def test_without_details_the_page_still_stands(make_comparison):
+    c = make_comparison(details=False)
+    content = blob(c)
+    assert content["rankings"] is None
+    assert content["agreement"] is None
+    text = page(c)
+    for name in ("curves", "training", "weights"):
+        assert f'id="{name}"' not in text
+    assert 'id="pair"' in text
+
+
+def test_a_page_about_users_and_items_says_so(make_comparison):
+    text = page(make_comparison(unit="user", item="item"))
+    assert "Who wins on how many users" in text
+    assert "test users" in text
+
+
+def test_nothing_but_failures(make_comparison):
+    text = page(make_comparison(methods=[], broken=["broken"]))
+    assert "failed in 2 of 2 folds" in text
+    assert "No method finished." in text
+
+
+def test_published_figures_stand_beside_ours(make_comparison):
+    figures = {"ndcg@1": 0.25, "map": 0.5, "p@3": 0.1}
+    rows = (PublishedRow("RankSVM", None, {"map": 0.4}), PublishedRow("ListNet <1>", "listnet", figures))
+    about = ("Toy 2.0", "by hand", "letor", "two folds")
+    c = make_comparison()
+    c.published = [PublishedTable(*about, rows, exact=True), PublishedTable("Toy 3.0", *about[1:], rows)]
+    ours = next(row for row in c.rows if row.method == "listnet").estimates
+    chosen = next(row for row in c.rows if row.method == c.best_on_validation)
+    (exact,) = beside(c, exact=True)
+    assert exact.metrics == ["ndcg@1", "map"]
+    assert [(line.published, line.ours) for line in exact.lines] == [
+        ("RankSVM", None),
+        ("ListNet <1>", "listnet"),
+        ("best of each column", chosen.method),
+    ]
+    assert exact.lines[1].figures == {"ndcg@1": (0.25, ours["ndcg@1"].mean), "map": (0.5, ours["map"].mean)}
+    assert exact.lines[2].figures["map"] == (0.5, chosen.estimates["map"].mean)
+    text = page(c)
+    assert text.count('<tr class="published"') == 2  # in the leaderboard: the exact table's rows alone
+    assert "Context, other data: Toy 3.0" in text
+    assert "ListNet &lt;1&gt;" in text
+    pair = f"0.5000 / {ours['map'].mean:.4f}"
+    assert pair in c.to_markdown()
+    assert pair in c.to_latex()
+    assert pair.replace("0.", ".") in str(c)
+    assert "Toy 3.0" not in c.to_markdown()
+
+
+def test_thirty_methods_on_a_hundred_queries_stay_small(make_comparison):
+    text = page(make_comparison(methods=[f"method {i}" for i in range(30)], sizes=(53, 53), n_documents=150))
+    assert len(text.encode()) < 8_000_000
+
+
+def test_a_page_has_room_for_so_many_queries_only(make_comparison, monkeypatch):
+    from podium.experiments.report import blob as module
+    from podium.experiments.report import rankings
+
+    c = make_comparison()
+    n_methods = len(c.rows)
+    monkeypatch.setattr(module, "VALUES", 3 * n_methods)  # room for three of the seven queries, one metric
+    monkeypatch.setattr(rankings, "PLACES", DEPTH * n_methods)  # and for the rankings of one
+    content = blob(c)
+    assert len(content["queries"]["ids"]) <= 3
+    assert content["queries"]["total"] == c.n_queries
+    assert list(content["values"]) == ["map"]
+    assert sum(ranking is not None for ranking in content["rankings"]) == 1
+
+
+def test_details_are_stored_once_and_found_again(tmp_path):
+    queries = TestQueries(np.array(["a"]), np.array([0, 2]), np.array([1.0, 0.0]), np.array(["x", "y"], dtype=object))
+    learned = Learned(np.array([1.0, 2.0]), False, np.array([0.1, 0.2]), "trees", 1)
+    names = [keep(tmp_path, queries, np.array([0.5, s]), np.ones((1, 10)), learned) for s in (0.1, 0.2)]
+    assert len(list((tmp_path / "details").iterdir())) == 3  # the two trials share their queries
+    found = Drawer(tmp_path).details(names[1])
+    np.testing.assert_array_equal(found.scores, np.array([0.5, 0.2], np.float32))
+    assert (found.learned.unit, found.learned.kept, found.learned.is_linear) == ("trees", 1, False)
+    stored = Drawer(tmp_path).queries(found.queries)
+    assert stored.document_ids.tolist() == ["x", "y"]
+    assert stored.feature_names is None
+    assert Drawer(tmp_path).details("0123456789abcdef.npz") is None
+    assert Drawer(None).details(names[0]) is None
