@@ -14,6 +14,7 @@ import podium.torch  # noqa: E402
 from podium.losses import ListNetLoss, PMOPLoss, RankNetLoss  # noqa: E402
 from podium.losses.ties import DavidsonLoss  # noqa: E402
 from podium.queries import Queries  # noqa: E402
+from podium.saving import ModelFileError  # noqa: E402
 from podium.scorers import MLP, Potentials, Torch, TorchModel  # noqa: E402
 from podium.training import LBFGS, Stochastic  # noqa: E402
 
@@ -239,6 +240,20 @@ def test_the_state_needs_a_module_that_fits() -> None:
         TorchModel.from_state(Torch(small_net(3)), state)
     with pytest.raises(ValueError, match="not its code"):
         TorchModel.from_state(None, state)
+
+
+def test_a_saved_ranker_asks_for_its_module(tmp_path) -> None:
+    queries = podium.make_queries(20, 6, 4, random_state=0)
+    ranker = podium.Ranker(ListNetLoss(), Torch(small_net()), Stochastic(epochs=2), random_state=0).fit(queries)
+    ranker.save(tmp_path / "model.podium")
+    with pytest.raises(ModelFileError, match=r"module is code.*load\(path, module=\.\.\.\)"):
+        podium.load(tmp_path / "model.podium")
+    with pytest.raises(ModelFileError, match="no use for other"):
+        podium.load(tmp_path / "model.podium", module=small_net(), other=1)
+    with pytest.raises(ModelFileError, match="does not fit the saved weights"):
+        podium.load(tmp_path / "model.podium", module=small_net(5))
+    again = podium.load(tmp_path / "model.podium", module=small_net())
+    np.testing.assert_array_equal(again.predict(queries.features), ranker.predict(queries.features))
 
 
 def test_wrong_modules_are_refused() -> None:

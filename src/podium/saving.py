@@ -21,13 +21,14 @@ from podium.version import __version__
 
 if TYPE_CHECKING:
     from podium.rankers.base import BaseRanker
+    from podium.rankers.rating_base import RatingRanker
 
 __all__ = ["ModelFileError", "load", "save"]
 
 FORMAT, FORMAT_VERSION = "podium model", 1
 
 
-def save(ranker: BaseRanker, path: str | os.PathLike[str], *, dataset: str | None = None) -> None:
+def save(ranker: BaseRanker | RatingRanker, path: str | os.PathLike[str], *, dataset: str | None = None) -> None:
     """Write a fitted ranker to one file; whole or not at all.
 
     ``dataset`` (a name, a version, a fingerprint) is kept with the other facts of its making.
@@ -53,10 +54,17 @@ def save(ranker: BaseRanker, path: str | os.PathLike[str], *, dataset: str | Non
     write_archive(path, header, state)
 
 
-def load(path: str | os.PathLike[str]) -> Any:
+def load(path: str | os.PathLike[str], **supplied: Any) -> Any:
     """The fitted ranker in a file that ``save`` wrote. Its predictions are the same to the last bit.
 
     What the file says about its making is in the ranker's ``provenance_``.
+
+    Parameters
+    ----------
+    path : path
+    **supplied
+        What is code and therefore not in the file: ``module=``, the PyTorch module of the ``Torch`` scorer, of the same
+        architecture as the one that was trained. Its weights come from the file; the module given is left as it is.
 
     Raises
     ------
@@ -66,7 +74,9 @@ def load(path: str | os.PathLike[str]) -> Any:
     header, state = read_archive(path)
     try:
         _check_header(header)
-        ranker = _lookup(header["class"])(**{name: _decode(v) for name, v in header["parameters"].items()})
+        ranker = _lookup(header["class"])(**{name: _decode(v, supplied) for name, v in header["parameters"].items()})
+        if supplied:
+            raise ValueError(f"it has no use for {', '.join(supplied)}")
         ranker._restore_fitted(header["fitted"], state)
     except KeyError as error:
         raise ModelFileError(f"{path}: model.json lacks {error}") from None
@@ -98,15 +108,16 @@ def _classes() -> dict[str, type]:
     from podium import losses, rankers, scorers, training
     from podium.losses.base import Loss
     from podium.rankers.base import BaseRanker
+    from podium.rankers.rating_base import RatingRanker
     from podium.scorers.base import Scorer
     from podium.training.base import Trainer
 
-    bases = {losses: Loss, rankers: BaseRanker, scorers: Scorer, training: Trainer}
+    bases = {losses: (Loss,), rankers: (BaseRanker, RatingRanker), scorers: (Scorer,), training: (Trainer,)}
     return {
         name: value
-        for module, base in bases.items()
+        for module, family in bases.items()
         for name in module.__all__
-        if isinstance(value := getattr(module, name), type) and issubclass(value, base) and value is not base
+        if isinstance(value := getattr(module, name), type) and issubclass(value, family) and value not in family
     }
 
 
@@ -128,6 +139,7 @@ def _lookup(name: Any) -> Any:
 def _encode(value: Any, name: str) -> Any:
     """A parameter as JSON."""
     from podium.metrics import Metric
+    from podium.rankers.rating_base import RatingRanker
 
     if isinstance(value, np.random.Generator | np.random.RandomState):
         return None  # a generator has moved on since training; it could not repeat it anyway
@@ -146,23 +158,28 @@ def _encode(value: Any, name: str) -> Any:
         return {"array": value.tolist(), "dtype": value.dtype.str}
     if isinstance(value, Metric):
         return {"metric": str(value)}
-    if isinstance(value, Parameterized):
-        inner = {key: _encode(v, f"{name}.{key}") for key, v in value.get_params(deep=False).items()}
+    if isinstance(value, Parameterized | RatingRanker):
+        code = getattr(value, "supplied_when_loading", ())
+        inner = {
+            key: {"supplied": key} if key in code else _encode(v, f"{name}.{key}")
+            for key, v in value.get_params(deep=False).items()
+        }
         return {"class": _registered_name(type(value)), "parameters": inner}
     raise ValueError(f"the parameter {name} is {value!r}, which cannot be stored in a model file")
 
 
-def _decode(value: Any) -> Any:
+def _decode(value: Any, supplied: dict[str, Any]) -> Any:
+    """A parameter from JSON; what is not in the file is taken out of ``supplied``."""
     if isinstance(value, list):
-        return [_decode(item) for item in value]
+        return [_decode(item, supplied) for item in value]
     if not isinstance(value, dict):
         return value
     if "class" in value:
-        return _lookup(value["class"])(**{key: _decode(v) for key, v in value["parameters"].items()})
+        return _lookup(value["class"])(**{key: _decode(v, supplied) for key, v in value["parameters"].items()})
     if "tuple" in value:
-        return tuple(_decode(value["tuple"]))
+        return tuple(_decode(value["tuple"], supplied))
     if "dict" in value:
-        return {_decode(k): _decode(v) for k, v in value["dict"]}
+        return {_decode(k, supplied): _decode(v, supplied) for k, v in value["dict"]}
     if "array" in value:
         return np.array(value["array"], dtype=require_plain(np.dtype(value["dtype"])))
     if "metric" in value:
@@ -171,4 +188,9 @@ def _decode(value: Any) -> Any:
         return metric(value["metric"])
     if "float" in value and value["float"] in ("inf", "-inf", "nan"):
         return float(value["float"])
+    if "supplied" in value:
+        name = value["supplied"]
+        if name not in supplied:
+            raise ValueError(f"its {name} is code, which a model file does not hold: load(path, {name}=...)")
+        return supplied.pop(name)
     raise ValueError(f"a parameter is of an unknown kind: {', '.join(map(repr, value))}")

@@ -170,9 +170,10 @@ class Torch(Scorer):
     module (``normalize="standard"``), so a module need not do so. Running statistics, as of BatchNorm, are those of the
     last training step, whichever epoch was best; LayerNorm has none.
 
-    A saved ranker holds the module's weights but not its code.
+    A saved ranker holds the module's weights but not its code: ``podium.load(path, module=...)``.
     """
 
+    supplied_when_loading: ClassVar[tuple[str, ...]] = ("module",)
     model_class: ClassVar[type[TorchModel]] = TorchModel
 
     def __init__(
