@@ -5,11 +5,15 @@
 
 from podium.losses.base import BoundLoss, Loss, LossValue
 from podium.losses.boltzrank import BoltzRankLoss
+from podium.losses.cofirank import CoFiRankLoss
+from podium.losses.combined import WithRegression
+from podium.losses.gbrank import GBRankLoss
+from podium.losses.intervalrank import IntervalRankLoss, IsotonicLoss
 from podium.losses.lambdarank import LambdaRankLoss
 from podium.losses.listmle import ListMLELoss
 from podium.losses.listnet import ListNetLoss
 from podium.losses.pmop import PMOPLoss
-from podium.losses.pointwise import RegressionLoss
+from podium.losses.pointwise import QueryOffsetLoss, RegressionLoss
 from podium.losses.ranknet import RankNetLoss
 from podium.losses.rankregress import RankRegressLoss
 from podium.losses.ranksvm import RankSVMLoss
@@ -21,11 +25,16 @@ LOSSES: dict[str, type[Loss]] = {
     loss.__name__: loss
     for loss in (
         BoltzRankLoss,
+        CoFiRankLoss,
         DavidsonLoss,
+        GBRankLoss,
+        IntervalRankLoss,
+        IsotonicLoss,
         LambdaRankLoss,
         ListMLELoss,
         ListNetLoss,
         PMOPLoss,
+        QueryOffsetLoss,
         RankNetLoss,
         RankRegressLoss,
         RankSVMLoss,
@@ -40,13 +49,18 @@ __all__ = [
     "LOSSES",
     "BoltzRankLoss",
     "BoundLoss",
+    "CoFiRankLoss",
     "DavidsonLoss",
+    "GBRankLoss",
+    "IntervalRankLoss",
+    "IsotonicLoss",
     "LambdaRankLoss",
     "ListMLELoss",
     "ListNetLoss",
     "Loss",
     "LossValue",
     "PMOPLoss",
+    "QueryOffsetLoss",
     "RankNetLoss",
     "RankRegressLoss",
     "RankSVMLoss",
@@ -54,4 +68,5 @@ __all__ = [
     "RegressionLoss",
     "SoftRankLoss",
     "StructRankLoss",
+    "WithRegression",
 ]

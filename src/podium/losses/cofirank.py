@@ -1,0 +1,126 @@
+"""CoFiRank: a convex bound on 1 − NDCG.
+
+With a document's share of the ideal DCG g_i = (2^{y_i} − 1) / DCG*, and the discounts d_r = 1 / log2(1 + r) of the
+ranks r = 1 … k (0 beyond),
+
+    L = max_π Σ_i d_π(i) (s_i − g_i) + 1 − Σ_i d̄_i s_i
+
+where π runs over all rankings and d̄_i is the discount that the labels give document i, on average over the orders of
+its ties. The maximum is a linear assignment of documents to ranks; as the same discounts multiply s and g, sorting by
+s − g solves it. At the π that sorts by s the first sum is largest in s, so L is never below 1 − NDCG@k of the scores.
+
+Weimer, Karatzoglou, Le and Smola, "CoFi Rank: maximum margin matrix factorization for collaborative ranking", NIPS
+2007. They weight the scores' ranks by (1 + r)^−¼ instead, which leaves an assignment problem that does not sort, and
+take one of the possible orders of ties for the true one.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from podium.losses.base import Loss
+from podium.losses.groups import label_groups
+from podium.losses.lambdarank import gain_shares
+from podium.parameters import require_count
+from podium.solvers.elementary import all_finite
+from podium.solvers.sorting import descending
+
+
+class CoFiRankLoss(Loss):
+    """A convex upper bound on 1 − NDCG@k, with slopes that change where documents change places.
+
+    A list whose labels are all equal, or which has nothing to gain, contributes 0.
+
+    Parameters
+    ----------
+    k : int, optional
+        Ranks beyond it do not count; by default all do.
+
+    Examples
+    --------
+    >>> loss = CoFiRankLoss().value_and_gradient([0.5, 0.0, -1.0], labels=[1, 2, 0], offsets=[0, 3])
+    >>> round(loss.value, 4)
+    0.3878
+    >>> loss.d_scores.round(3).tolist()
+    [0.369, -0.369, 0.0]
+    """
+
+    convex = True
+    cost = "n log n"
+
+    def __init__(self, k: int | None = None) -> None:
+        self.k = k
+
+    def prepare(self, labels: np.ndarray, offsets: np.ndarray) -> tuple[Any, ...]:
+        if self.k is not None:
+            require_count("k", self.k)
+        longest = int(np.diff(offsets).max(initial=0))
+        ranks = np.arange(1, longest + 1)
+        discounts = np.where(ranks <= (self.k or longest), 1.0 / np.log2(1 + ranks), 0.0)
+        shares = gain_shares(labels, offsets, discounts)
+        groups = label_groups(labels, offsets)
+        return shares, _label_discounts(*groups, offsets, discounts), discounts, np.diff(groups.first) > 2
+
+
+@njit(cache=True, error_model="numpy")
+def _label_discounts(
+    order: np.ndarray, bounds: np.ndarray, first: np.ndarray, offsets: np.ndarray, discounts: np.ndarray
+) -> np.ndarray:
+    """d̄: the mean discount of the ranks that a document's group of equal labels takes."""
+    result = np.empty(len(order))
+    for q in range(len(offsets) - 1):
+        b = bounds[first[q] : first[q + 1]]
+        for g in range(len(b) - 1):
+            mean = discounts[b[g] : b[g + 1]].mean()
+            for i in range(b[g], b[g + 1]):
+                result[offsets[q] + order[offsets[q] + i]] = mean
+    return result
+
+
+@njit(error_model="numpy")
+def cofirank(
+    scores: np.ndarray,
+    prepared: Any,
+    q: int,
+    start: int,
+    parameters: np.ndarray,
+    gradient: np.ndarray,
+    curvature: np.ndarray,
+    d_parameters: np.ndarray,
+) -> float:
+    n = len(scores)
+    shares, label_discounts = prepared[0][start : start + n], prepared[1][start : start + n]
+    discounts, has_order = prepared[2], prepared[3]
+    gradient[:] = 0.0
+    if not all_finite(scores):
+        return np.nan  # the caller says which query it is
+    ideal = 0.0
+    for i in range(n):
+        ideal += label_discounts[i] * shares[i]
+    if not has_order[q] or ideal == 0.0:
+        return 0.0
+    # Scores in double precision from here on: near a tie, a share must not vanish in the rounding of a large score.
+    lead = np.empty(n)
+    for i in range(n):
+        lead[i] = scores[i] - shares[i]
+    order = np.empty(n, np.uint32)
+    descending(lead, order)
+    value = 1.0
+    first = 0
+    while first < n:  # documents that tie share their ranks' discounts: the slope does not depend on their order
+        last = first + 1
+        while last < n and lead[order[last]] == lead[order[first]]:
+            last += 1
+        discount = discounts[first:last].mean()
+        for r in range(first, last):
+            i = order[r]
+            value += discount * lead[i] - label_discounts[i] * scores[i]
+            gradient[i] = discount - label_discounts[i]
+        first = last
+    return value
+
+
+CoFiRankLoss.kernel = cofirank

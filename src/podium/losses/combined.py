@@ -1,0 +1,108 @@
+"""Any loss with a pointwise term, which calibrates the scores of rankings that would otherwise float.
+
+    L(s) + λ3/2 Σ_i (t_i − s_i)²
+
+Moon, Smola, Chang and Zheng, "IntervalRank: isotonic regression with listwise and pairwise constraints", WSDM 2010,
+equation 11; there it is what ListMLE needs on trees.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from podium.compiling import Kernel, with_globals
+from podium.losses.base import Loss
+from podium.losses.pointwise import add_regression
+from podium.losses.targets import Targets, grade_targets
+from podium.parameters import require_number
+
+
+class WithRegression(Loss):
+    """A loss plus half the weighted squared difference between scores and targets.
+
+    Parameters
+    ----------
+    loss : Loss
+        Any loss that learns from grades.
+    weight : float
+        λ3 ≥ 0.
+    targets : None, "identity" or a sequence
+        Where grades should be: 2^g − 1, the grade itself, or a number for each of the grades 0, 1, 2, …
+    normalize : bool
+        Mean of the squared differences over the query's documents; else their sum, as suits a likelihood.
+
+    Examples
+    --------
+    >>> from podium.losses import RankRegressLoss
+    >>> calibrated = WithRegression(RankRegressLoss(), weight=0.5)
+    >>> loss = calibrated.value_and_gradient([1.0, 1.0], labels=[1, 0], offsets=[0, 2])
+    >>> loss.value, loss.d_scores.tolist()
+    (1.125, [-2.0, 2.25])
+    """
+
+    shift_invariant = False
+
+    def __init__(self, loss: Loss, weight: float = 1.0, targets: Targets = None, normalize: bool = True) -> None:
+        self.loss = loss
+        self.weight = weight
+        self.targets = targets
+        self.normalize = normalize
+
+    # The facts are those of the loss: the term added is as smooth and convex as can be.
+    convex = property(lambda self: self.loss.convex)  # type: ignore[assignment]
+    has_gradient = property(lambda self: self.loss.has_gradient)  # type: ignore[assignment]
+    has_curvature = property(lambda self: self.loss.has_curvature)  # type: ignore[assignment]
+    exact_curvature = property(lambda self: self.loss.exact_curvature)  # type: ignore[assignment]
+    cost = property(lambda self: self.loss.cost)  # type: ignore[assignment]
+
+    def initial_parameters(self) -> np.ndarray:
+        return self.loss.initial_parameters()
+
+    def parameter_bounds(self) -> list[tuple[float | None, float | None]]:
+        return self.loss.parameter_bounds()
+
+    def choose_kernel(self) -> Kernel:
+        return _with_regression_of(self.loss.choose_kernel())
+
+    def prepare(self, labels: np.ndarray, offsets: np.ndarray) -> tuple[Any, ...]:
+        require_number("weight", self.weight, at_least=0.0)
+        sizes = np.diff(offsets)
+        weights = self.weight / np.maximum(sizes, 1) if self.normalize else np.full(len(sizes), float(self.weight))
+        return grade_targets(labels, self.targets), weights, *self.loss.prepare(labels, offsets)
+
+    def prepare_epoch(
+        self, prepared: tuple[Any, ...], labels: np.ndarray, offsets: np.ndarray, epoch: int
+    ) -> tuple[Any, ...]:
+        targets, weights, *inner = prepared
+        return targets, weights, *self.loss.prepare_epoch(tuple(inner), labels, offsets, epoch)
+
+
+def one_query(*_: Any) -> float:
+    """The name that stands for the loss's own kernel."""
+    raise AssertionError("a template was called without a kernel")
+
+
+def _with_regression(
+    scores: np.ndarray,
+    prepared: Any,
+    q: int,
+    start: int,
+    parameters: np.ndarray,
+    gradient: np.ndarray,
+    curvature: np.ndarray,
+    d_parameters: np.ndarray,
+) -> float:
+    value = one_query(scores, prepared[2:], q, start, parameters, gradient, curvature, d_parameters)
+    targets = prepared[0][start : start + len(scores)]
+    return value + add_regression(scores, targets, prepared[1][q], gradient, curvature)
+
+
+@cache
+def _with_regression_of(kernel: Kernel) -> Kernel:
+    copy = with_globals(_with_regression, one_query=kernel)
+    copy.__name__ = copy.__qualname__ = f"{kernel.__name__}_with_regression"  # what is kept of it goes by its name
+    return njit(error_model="numpy")(copy)  # type: ignore[no-any-return]

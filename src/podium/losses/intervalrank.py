@@ -1,0 +1,253 @@
+"""IntervalRank: how far must scores move until the grades lie in separate, narrow intervals?
+
+With a target t_g for each grade, and Δ_g = t_{g+1} − t_g between neighbouring grades of the query:
+
+    L = min  ½ Σ_g Σ_{i∈g} [ (l_g − s_i)₊² + (s_i − u_g)₊² ] + λ1/2 ‖ε‖² + λ2/2 ‖ξ‖²        over l, u, ε, ξ
+        subject to  l_g ≤ u_g ≤ l_g + ξ_g,    l_{g+1} − u_g ≥ Δ_g − ε_g                    (Theorem 5)
+
+    ∂L/∂s_i = s_i − clip(s_i, l_g, u_g)                                                     (Lemma 2)
+
+and, if wanted, + λ3/2 Σ_i (t_i − s_i)² (equation 11). Without the slacks (λ1 = ∞, λ2 = 0) it is isotonic ranking
+(equation 5): the least move that puts every pair as far apart as its targets are.
+
+As the least of a convex function plus half the squared distance to it (a Moreau envelope), L has a Hessian between 0
+and 1 in every direction, not only along the axes. So 1 is an honest second derivative for all documents.
+
+Moon, Smola, Chang and Zheng, "IntervalRank: isotonic regression with listwise and pairwise constraints", WSDM 2010;
+isotonic ranking: Zheng, Zha and Sun, "Query-level learning to rank using isotonic regression", Allerton 2008.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from podium.losses.base import Loss
+from podium.losses.groups import Groups, label_groups
+from podium.losses.pointwise import add_regression
+from podium.losses.targets import Targets, grade_targets
+from podium.parameters import require_number
+from podium.solvers.elementary import all_finite
+from podium.solvers.interval_barrier import barrier_terms, solve_with_barrier
+from podium.solvers.interval_qp import solve_intervals
+from podium.solvers.sorting import descending
+
+MAX_WORK = 50_000_000
+"""Documents × grades of the largest query: the solver's memory in the worst case, 64 bytes each, grows with it."""
+
+
+class _Intervals(Loss):
+    """What IntervalRank and isotonic ranking share: the facts, the kernel and its view of the labels."""
+
+    convex = True
+    has_curvature = True
+    cost = "n log n"
+
+    def _prepare(
+        self, labels: np.ndarray, offsets: np.ndarray, targets: Targets, settings: tuple[float, ...]
+    ) -> tuple[Any, ...]:
+        groups = label_groups(labels, offsets)
+        _check_size(groups, offsets)
+        return *groups, grade_targets(labels, targets), *map(float, settings)
+
+
+class IntervalRankLoss(_Intervals):
+    """The least squared change of a query's scores that puts its grades into separate intervals, slacks included.
+
+    The value is the optimum of the whole objective, a sum over the query's documents. A query with a single grade has
+    nothing to separate and contributes 0, or its regression term alone. The second derivative given is an upper bound.
+
+    Parameters
+    ----------
+    separation : float
+        λ1 ≥ 0: what missing distance between neighbouring grades costs; ``math.inf`` insists on it.
+    width : float
+        λ2 ≥ 0: what the width of a grade's interval costs.
+    regression : float
+        λ3 ≥ 0: weight of the squared differences between scores and targets. It makes absolute scores matter.
+    targets : None, "identity" or a sequence
+        Where grades should be: 2^g − 1, the grade itself, or a number for each of the grades 0, 1, 2, …
+    barrier : float, optional
+        μ > 0: stop at the optimum with logarithmic barriers of weight 1/μ, which leaves more distance than asked for.
+        The paper's is 100. Their cost is then part of the value, which may be negative. By default the exact optimum.
+    tolerance : float
+        Newton steps towards the barrier's optimum end with one that is shorter than this part of the intervals' range.
+        The exact optimum needs none.
+
+    Examples
+    --------
+    The worse document is 1 ahead where it should be 1 behind. Both move by 0.5, and leave a slack of 1:
+
+    >>> loss = IntervalRankLoss(separation=0.5).value_and_gradient([0.0, 1.0], labels=[1, 0], offsets=[0, 2])
+    >>> loss.value, loss.d_scores.tolist()
+    (0.5, [-0.5, 0.5])
+    """
+
+    def __init__(
+        self,
+        separation: float = 1.0,
+        width: float = 1.0,
+        regression: float = 0.0,
+        targets: Targets = None,
+        barrier: float | None = None,
+        tolerance: float = 1e-8,
+    ) -> None:
+        self.separation = separation
+        self.width = width
+        self.regression = regression
+        self.targets = targets
+        self.barrier = barrier
+        self.tolerance = tolerance
+
+    @property
+    def shift_invariant(self) -> bool:  # type: ignore[override]
+        return not self.regression
+
+    def prepare(self, labels: np.ndarray, offsets: np.ndarray) -> tuple[Any, ...]:
+        for name in ("separation", "width"):
+            if getattr(self, name) != math.inf:
+                require_number(name, getattr(self, name), at_least=0.0)
+        require_number("regression", self.regression, at_least=0.0)
+        require_number("tolerance", self.tolerance, above=0.0)
+        if self.barrier is not None:
+            require_number("barrier", self.barrier, above=0.0)
+            for name in ("separation", "width"):  # else the cost has no minimum, or a slack no cost
+                require_number(f"with a barrier, {name}", getattr(self, name), above=0.0)
+        settings = self.separation, self.width, self.regression, self.barrier or 0.0, self.tolerance
+        return self._prepare(labels, offsets, self.targets, settings)
+
+
+class IsotonicLoss(_Intervals):
+    """The least squared change of a query's scores after which every pair is as far apart as its targets.
+
+    Half the squared length of that change, ½‖δ‖²: IntervalRank without slacks, and with no limit to a grade's width. A
+    query with a single grade contributes 0. The second derivative given is an upper bound.
+
+    Parameters
+    ----------
+    targets : None, "identity" or a sequence
+        Where grades should be: 2^g − 1, the grade itself, or a number for each of the grades 0, 1, 2, …
+
+    Examples
+    --------
+    >>> loss = IsotonicLoss().value_and_gradient([0.0, 1.0], labels=[1, 0], offsets=[0, 2])
+    >>> loss.value, loss.d_scores.tolist()
+    (1.0, [-1.0, 1.0])
+    """
+
+    def __init__(self, targets: Targets = None) -> None:
+        self.targets = targets
+
+    def prepare(self, labels: np.ndarray, offsets: np.ndarray) -> tuple[Any, ...]:
+        return self._prepare(labels, offsets, self.targets, (math.inf, 0.0, 0.0, 0.0, 0.0))
+
+
+def _check_size(groups: Groups, offsets: np.ndarray) -> None:
+    grades, sizes = np.diff(groups.first) - 1, np.diff(offsets)
+    if len(sizes) and (work := grades * sizes).max() > MAX_WORK:
+        q = int(work.argmax())
+        raise ValueError(
+            f"query number {q} has {grades[q]} different labels on {sizes[q]} documents, too many for intervals of "
+            "grades; round the labels"
+        )
+
+
+@njit(error_model="numpy")
+def intervals(
+    scores: np.ndarray,
+    prepared: Any,
+    q: int,
+    start: int,
+    parameters: np.ndarray,
+    gradient: np.ndarray,
+    curvature: np.ndarray,
+    d_parameters: np.ndarray,
+) -> float:
+    n = len(scores)
+    orders, all_bounds, first, all_targets, separation, width, weight, barrier, tolerance = prepared
+    order, best_first = orders[start : start + n], all_bounds[first[q] : first[q + 1]]
+    targets = all_targets[start : start + n]
+    if not all_finite(scores):
+        return np.nan  # the caller says which query it is
+    value = 0.0
+    if len(best_first) > 2:
+        settings = separation, width, barrier, tolerance
+        value = _separate(scores, order, best_first, targets, settings, gradient)
+    else:
+        gradient[:] = 0.0
+    for i in range(len(curvature)):
+        curvature[i] = 1.0 if len(best_first) > 2 else 0.0
+    if weight > 0.0:
+        value += add_regression(scores, targets, weight, gradient, curvature)
+    return value
+
+
+@njit(error_model="numpy")
+def _separate(
+    scores: np.ndarray,
+    order: np.ndarray,
+    best_first: np.ndarray,
+    targets: np.ndarray,
+    settings: tuple[float, float, float, float],
+    gradient: np.ndarray,
+) -> float:
+    n, n_grades = len(scores), len(best_first) - 1
+    separation, width, barrier, tolerance = settings
+    centre = 0.0  # scores are taken from their mean, so that running sums keep their digits
+    for i in range(n):
+        centre += float(scores[i]) / n
+    bounds, margins = np.empty(n_grades + 1, np.int64), np.empty(n_grades - 1)
+    ascending, sums, squares = np.empty(n), np.empty(n + 1), np.empty(n + 1)
+    bounds[0], sums[0], squares[0] = 0, 0.0, 0.0
+    for g in range(n_grades):  # worst first from here on
+        group = order[best_first[n_grades - 1 - g] : best_first[n_grades - g]]
+        bounds[g + 1] = bounds[g] + len(group)
+        _sort_group(scores, group, centre, ascending[bounds[g] : bounds[g + 1]])
+        if g > 0:
+            margins[g - 1] = targets[group[0]] - targets[order[best_first[n_grades - g]]]
+    for i in range(n):
+        sums[i + 1] = sums[i] + ascending[i]
+        squares[i + 1] = squares[i] + ascending[i] * ascending[i]
+
+    lower, upper = np.empty(n_grades), np.empty(n_grades)
+    solve_intervals(ascending, sums, bounds, margins, separation, width, lower, upper)
+    value = 0.0
+    if barrier > 0.0:
+        if not solve_with_barrier(
+            ascending, sums, squares, bounds, margins, separation, width, barrier, tolerance, lower, upper
+        ):
+            return np.nan
+        value = barrier_terms(lower, upper, margins, separation, width, barrier)
+    else:
+        for g in range(n_grades):
+            xi = upper[g] - lower[g]
+            if width > 0.0 and xi > 0.0:
+                value += 0.5 * width * xi * xi
+        for g in range(n_grades - 1):
+            epsilon = margins[g] - (lower[g + 1] - upper[g])
+            if epsilon > 0.0 and separation < np.inf:
+                value += 0.5 * separation * epsilon * epsilon
+    for g in range(n_grades):
+        for i in order[best_first[n_grades - 1 - g] : best_first[n_grades - g]]:
+            s = float(scores[i]) - centre
+            move = s - min(max(s, lower[g]), upper[g])
+            gradient[i] = move
+            value += 0.5 * move * move
+    return value
+
+
+@njit(error_model="numpy")
+def _sort_group(scores: np.ndarray, group: np.ndarray, centre: float, ascending: np.ndarray) -> None:
+    n = len(group)
+    unsorted, order = np.empty(n), np.empty(n, np.uint32)
+    for i in range(n):
+        unsorted[i] = centre - float(scores[group[i]])
+    descending(unsorted, order)  # of their negatives
+    for i in range(n):
+        ascending[i] = -unsorted[order[i]]
+
+
+IntervalRankLoss.kernel = IsotonicLoss.kernel = intervals
