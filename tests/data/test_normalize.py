@@ -30,10 +30,11 @@ def test_constant_features_and_single_documents_become_zero(how: str) -> None:
     assert (scaled[3] == 0).all()
 
 
-def test_missing_values_stay_missing() -> None:
-    x = np.array([[np.nan], [np.nan], [1.0], [2.0]])
-    scaled = Queries(x, sizes=[2, 2]).normalized("minmax").features
-    assert np.isnan(scaled[:2]).all()
+@pytest.mark.parametrize(("how", "low"), [("minmax", 0.0), ("zscore", -1.0)])
+def test_missing_values_stay_missing_and_do_not_count(how: str, low: float) -> None:
+    x = np.array([[np.nan], [np.nan], [np.nan], [1.0], [3.0]])
+    scaled = Queries(x, sizes=[2, 3]).normalized(how).features
+    np.testing.assert_array_equal(scaled[:, 0], [np.nan, np.nan, np.nan, low, 1.0])
 
 
 def test_unknown_ways_and_sparse_features_are_refused() -> None:

@@ -64,6 +64,14 @@ def split_columns(
     )
 
 
+def named_columns(frame: Any, names: Sequence[str], numeric: Sequence[str] = ()) -> dict[str, np.ndarray]:
+    """Columns by name, those of ``numeric`` as floating-point numbers."""
+    table = _narwhals(frame)
+    for name in [*names, *numeric]:
+        require_column(table, name)
+    return {name: table[name].to_numpy() for name in names} | {name: _numbers(table, name) for name in numeric}
+
+
 def _narwhals(frame: Any) -> Any:
     import narwhals
 

@@ -17,7 +17,8 @@ def normalize(features: Any, offsets: np.ndarray, how: str) -> np.ndarray:
     """Rescale each feature within each query.
 
     ``"minmax"`` maps the query's smallest value to 0 and its largest to 1; ``"zscore"`` subtracts the query's mean and
-    divides by its standard deviation. A feature that is constant in a query becomes 0 there. The dtype is kept.
+    divides by its standard deviation. A feature that is constant in a query becomes 0 there. Missing values (NaN) do not
+    count and stay missing. The dtype is kept.
     """
     choose("how", how, WITHIN_QUERY)
     if sparse.issparse(features):
@@ -37,11 +38,12 @@ def _minmax(features: np.ndarray, offsets: np.ndarray, result: np.ndarray) -> No
         n, width = rows.shape
         if n == 0:
             continue
-        low, high = rows[0].copy(), rows[0].copy()
+        low, high = np.full(width, np.inf, rows.dtype), np.full(width, -np.inf, rows.dtype)
         for i in range(n):
             for j in range(width):
-                low[j] = min(low[j], rows[i, j])
-                high[j] = max(high[j], rows[i, j])
+                value = rows[i, j]
+                low[j] = value if value < low[j] else low[j]  # comparisons with NaN are false: missing values stay out
+                high[j] = value if value > high[j] else high[j]
         for i in range(n):
             for j in range(width):
                 span = high[j] - low[j]
@@ -55,16 +57,20 @@ def _zscore(features: np.ndarray, offsets: np.ndarray, result: np.ndarray) -> No
         n, width = rows.shape
         if n == 0:
             continue
-        low, high = rows[0].copy(), rows[0].copy()
-        mean, square = np.zeros(width), np.zeros(width)
+        low, high = np.full(width, np.inf), np.full(width, -np.inf)
+        count, mean, square = np.zeros(width), np.zeros(width), np.zeros(width)
         for i in range(n):
             for j in range(width):
-                mean[j] += rows[i, j] / n
-                low[j] = min(low[j], rows[i, j])
-                high[j] = max(high[j], rows[i, j])
+                value = rows[i, j]
+                if not np.isnan(value):
+                    count[j] += 1
+                    mean[j] += value
+                    low[j], high[j] = min(low[j], value), max(high[j], value)
+        mean /= np.maximum(count, 1)
         for i in range(n):
             for j in range(width):
-                square[j] += (rows[i, j] - mean[j]) ** 2 / n
+                if not np.isnan(rows[i, j]):
+                    square[j] += (rows[i, j] - mean[j]) ** 2 / count[j]
         for i in range(n):
             for j in range(width):
                 # Constancy is judged by the values themselves: rounding of the mean can leave a tiny deviation.

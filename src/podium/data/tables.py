@@ -59,6 +59,25 @@ def read_table(
         return Queries.from_frame(together, qid=qid, label=label, document_id=document_id, features=features)
 
 
+def read_times(path: FilePath, column: str, qid: str = "qid") -> tuple[list[str], dict[str, int]]:
+    """When each query of a table was: the names of all other columns, and the order of queries in time, by query id.
+
+    The column may hold numbers, dates or texts that sort as time does (ISO 8601). A query is as late as its latest row.
+    """
+    import polars as pl
+
+    frame = _read_frame(path, [qid])
+    with _naming(path):
+        for name in (qid, column):
+            require_column(frame, name)
+        if frame[column].null_count():
+            row = int(frame[column].is_null().arg_max() or 0)
+            raise ValueError(f"column {column!r}, row {row + 1} (without the header): a time is missing")
+    latest = frame.group_by(pl.col(qid).cast(pl.String)).agg(pl.col(column).max())
+    ranks = latest[column].rank("dense").cast(pl.Int64)
+    return [name for name in frame.columns if name != column], dict(zip(latest[qid], ranks, strict=True))
+
+
 @contextmanager
 def _naming(*paths: FilePath) -> Iterator[None]:
     """Errors inside the block name these files."""
