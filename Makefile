@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test lint bench reproduce clean
 
 demo: $(VENV)/.installed
 	$(BIN)/podium compare --out podium-runs/demo
@@ -22,6 +22,12 @@ lint: $(VENV)/.installed-dev
 # Each benchmark runs Podium and the named peers in one process and prints the ratios.
 bench: $(VENV)/.installed-bench
 	for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script $(BENCH_OPTIONS) || exit 1; done
+
+# All methods on real data, found in $PODIUM_DATA or ../shared/data, under the full protocol: writes docs/results, the README's
+# table and picture. Stopped, it goes on where it was. REPRODUCE_OPTIONS=--quick tries it out and writes no documentation.
+reproduce: $(VENV)/.installed-dev
+	$(PIP) install --editable '.[report]'
+	$(BIN)/python tools/reproduce.py $(REPRODUCE_OPTIONS)
 
 $(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Podium needs Python 3.11 or newer; set PYTHON=python3.x")'

@@ -24,11 +24,12 @@ def test_table_to_stdout_progress_to_stderr(podium_command, arguments, tmp_path,
         *("regression", "best-feature", "random")
     }
     assert result.out.endswith("Report: podium-runs/data/report.html\n")
-    assert "[9/9]" in result.err
+    assert "[18/18]" in result.err
+    assert " s left] fold 1, regression" in result.err
     assert (tmp_path / "podium-runs" / "data" / "report.html").is_file()
     again = podium_command(*arguments, "--convention", "letor", "--metrics", "ndcg@3,map")
     assert again.out == result.out
-    assert "9 of 9 trials were finished by an earlier run" in again.err
+    assert "18 of 18 trials were finished by an earlier run" in again.err
 
 
 def test_json_and_quiet(podium_command, arguments, tmp_path):
@@ -38,6 +39,20 @@ def test_json_and_quiet(podium_command, arguments, tmp_path):
     assert content["configuration"]["convention"] == "standard"
     assert {row["method"] for row in content["rows"]} == {"regression", "best-feature", "random"}
     assert 0 < content["rows"][0]["metrics"]["map"]["mean"] <= 1
+
+
+def test_protocol_search_and_seeds(podium_command, files, tmp_path):
+    data = ["compare", files.paths["csv"], *files.columns, "--methods", "regression", "--jobs", "1", "--metrics", "map"]
+    options = ["--protocol", "holdout:2,0.3,0.3", "--search", "random", "--budget", "2", "--seeds", "2", "--seed", "5"]
+    content = json.loads(podium_command(*data, *options, "--out", tmp_path / "run", "--json", "--quiet").out)
+    configuration = content["configuration"]
+    assert configuration["protocol"]["name"] == "holdout:2,0.3,0.3"
+    assert configuration["search"] == {"strategy": "random", "budget": 2}
+    assert configuration["seeds"] == [5, 6]
+    assert configuration["data"]["folds"] == ["repeat 1", "repeat 2"]
+    refused = podium_command(*data, "--protocol", "folds:3")
+    assert refused.code == 2
+    assert "is no protocol; there are letor" in refused.err
 
 
 def test_a_failing_method_is_exit_code_1(podium_command, arguments, tmp_path, monkeypatch):

@@ -18,8 +18,8 @@ from sklearn.base import BaseEstimator
 
 import podium
 from podium.data.folds import find_folds
-from podium.experiments import compare as compare_function
-from podium.experiments import protocol
+from podium.experiments import execution
+from podium.experiments.protocol import KFold
 from podium.experiments.sources import open_source
 
 METRICS = ["ndcg@1", "ndcg@5", "map"]
@@ -29,7 +29,7 @@ class Listener:
     """Keeps what a comparison tells."""
 
     def __init__(self):
-        self.notes, self.trials, self.started = [], [], None
+        self.notes, self.trials, self.left, self.started = [], [], [], None
 
     def note(self, text):
         self.notes.append(text)
@@ -37,8 +37,9 @@ class Listener:
     def start(self, total, done):
         self.started = (total, done)
 
-    def finished(self, text):
+    def finished(self, text, seconds_left=None):
         self.trials.append(text)
+        self.left.append(seconds_left)
 
 
 class Broken(BaseEstimator):
@@ -69,7 +70,8 @@ def finished(folder_of_folds, tmp_path_factory):
 def test_all_that_is_promised_is_there(finished):
     comparison, out = finished
     assert {path.name for path in out.iterdir() if not path.name.startswith(".")} == {
-        *("run.json", "results.csv", "per_query.csv", "table.md", "report.html", "trials")
+        *("run.json", "results.csv", "per_query.csv", "trials.csv", "table.md", "table.tex", "report.html"),
+        *("trials", "results", "details"),
     }
     assert comparison.methods == ["listnet", "best-feature", "random"]  # the floor was not asked for
     assert comparison.primary == "map"
@@ -79,8 +81,14 @@ def test_all_that_is_promised_is_there(finished):
     assert facts["configuration"]["convention"] == "letor"
     assert facts["versions"]["numpy"] == np.__version__
     frame = polars.read_csv(out / "per_query.csv")
-    assert frame.columns == ["method", "fold", "qid", *METRICS]
+    assert frame.columns == ["method", "fold", "seed", "qid", *METRICS]
     assert frame.height == 3 * 30
+    tried = polars.read_csv(out / "trials.csv").filter(method="listnet", fold="Fold1")
+    assert tried["parameters"].to_list() == ["l2=0.0001", "l2=0.001", "l2=0.01", "l2=0.1"]
+    assert tried["map on validation"].max() == comparison.records[0].validation
+    # of trials that were not chosen the scores are not kept
+    assert len(list((out / "trials").glob("Fold1.listnet.*.json"))) == 4
+    assert len(list((out / "trials").glob("Fold1.listnet.*.npz"))) == 1
 
 
 def test_figures_are_those_of_the_protocol_done_by_hand(finished, folder_of_folds):
@@ -108,11 +116,11 @@ def test_figures_are_those_of_the_protocol_done_by_hand(finished, folder_of_fold
 
 def test_a_finished_run_is_not_computed_again(finished, folder_of_folds, monkeypatch):
     comparison, out = finished
-    monkeypatch.setattr(sys.modules[compare_function.__module__], "search", None)
+    monkeypatch.setattr(execution, "attempt", None)
     listener = Listener()
     again = run(folder_of_folds, out=out, convention="letor", progress=listener)
     assert listener.trials == []
-    assert listener.notes == ["9 of 9 trials were finished by an earlier run and are kept"]
+    assert listener.notes == ["18 of 18 trials were finished by an earlier run and are kept"]
     assert again.records == comparison.records
 
 
@@ -121,8 +129,8 @@ def test_a_changed_configuration_is_a_new_run_and_says_so(finished, folder_of_fo
     shutil.copytree(out, tmp_path / "copy")
     listener = Listener()
     run(folder_of_folds, out=tmp_path / "copy", convention="letor", random_state=1, progress=listener)
-    assert "new run: methods, seed changed since the last one" in listener.notes[0]
-    assert listener.started == (9, 0)
+    assert "new run: seed, seeds changed since the last one" in listener.notes[0]
+    assert listener.started == (18, 0)
 
 
 def test_adding_a_method_computes_only_that(finished, folder_of_folds, tmp_path):
@@ -130,7 +138,8 @@ def test_adding_a_method_computes_only_that(finished, folder_of_folds, tmp_path)
     shutil.copytree(out, tmp_path / "copy")
     listener = Listener()
     more = run(folder_of_folds, ["listnet", "ranknet"], out=tmp_path / "copy", convention="letor", progress=listener)
-    assert listener.started == (12, 9)
+    assert listener.started == (30, 18)
+    assert listener.left[0] > listener.left[-1] == 0
     assert all("ranknet" in trial for trial in listener.trials)
     assert more.values("listnet", "map").tolist() == comparison.values("listnet", "map").tolist()
 
@@ -143,11 +152,11 @@ def test_test_labels_change_no_choice_and_no_score(folder_of_folds, tmp_path, mo
         podium.write_letor(test.with_labels(2 - test.labels), paths.test)
     seen = []
 
-    def spy(*arguments):
-        seen.append(protocol.search(*arguments))
+    def spy(*arguments, attempt=execution.attempt):
+        seen.append(attempt(*arguments))
         return seen[-1]
 
-    monkeypatch.setattr(sys.modules[compare_function.__module__], "search", spy)
+    monkeypatch.setattr(execution, "attempt", spy)
     one, two = run(folder_of_folds), run(other)
     first, second = seen[: len(seen) // 2], seen[len(seen) // 2 :]
     for a, b in zip(first, second, strict=True):
@@ -187,7 +196,7 @@ def test_a_failing_method_fails_alone_and_is_tried_again(queries, tmp_path):
     mend.touch()
     listener = Listener()
     assert run(queries, methods, folds=3, out=out, progress=listener).failed == []
-    assert listener.started == (12, 9)
+    assert listener.started == (21, 18)
 
 
 def test_a_killed_run_goes_on_to_the_same_figures(tmp_path, queries):
@@ -204,11 +213,11 @@ def test_a_killed_run_goes_on_to_the_same_figures(tmp_path, queries):
     process.send_signal(signal.SIGKILL)
     process.communicate()
     kept = {path: path.stat().st_mtime_ns for path in out.glob("trials/*.json")}
-    assert 2 <= len(kept) < 18
+    assert 2 <= len(kept) < 36
     assert json.loads((out / "run.json").read_text())["status"] == "running"
     listener = Listener()
     resumed = run(data, folds=6, out=out, progress=listener)
-    assert listener.started == (18, len(kept))
+    assert listener.started == (36, len(kept))
     assert {path: path.stat().st_mtime_ns for path in kept} == kept
     whole = run(data, folds=6)
     assert [r.per_query for r in resumed.records] == [r.per_query for r in whole.records]
@@ -219,13 +228,13 @@ def test_a_killed_run_goes_on_to_the_same_figures(tmp_path, queries):
 def test_interrupting_keeps_what_is_finished(queries, tmp_path, monkeypatch):
     done = []
 
-    def interrupted(*arguments):
+    def interrupted(*arguments, attempt=execution.attempt):
         if len(done) == 2:
             raise KeyboardInterrupt
-        done.append(protocol.search(*arguments))
+        done.append(attempt(*arguments))
         return done[-1]
 
-    monkeypatch.setattr(sys.modules[compare_function.__module__], "search", interrupted)
+    monkeypatch.setattr(execution, "attempt", interrupted)
     with pytest.raises(KeyboardInterrupt):
         run(queries, out=tmp_path)
     assert len(list(tmp_path.glob("trials/*.json"))) == 2
@@ -241,6 +250,11 @@ def test_interrupting_keeps_what_is_finished(queries, tmp_path, monkeypatch):
         ({"convention": "leter"}, "no convention is called 'leter'"),
         ({"folds": 2}, "at least 3 folds"),
         ({"folds": 31}, "30 queries cannot be dealt into 31 folds"),
+        ({"protocol": "letor"}, "needs a folder of folds"),
+        ({"protocol": "kfold:3", "folds": 3}, "either folds or a protocol"),
+        ({"search": "hill"}, "search must be one of grid, random, bayes"),
+        ({"budget": 3}, "a budget is for the searches random and bayes"),
+        ({"seeds": []}, "at least one seed"),
     ],
 )
 def test_bad_requests_are_refused_before_anything_is_computed(queries, options, message):
@@ -250,7 +264,7 @@ def test_bad_requests_are_refused_before_anything_is_computed(queries, options, 
 
 def test_fingerprints(queries):
     def fingerprint(q):
-        return open_source(q, n_folds=3, random_state=0, columns={}).fingerprint
+        return open_source(q, protocol=KFold(3), random_state=0, columns={}).fingerprint
 
     labels = queries.labels.copy()
     labels[0] += 1

@@ -10,8 +10,9 @@ from scipy import sparse
 
 from podium import Queries, make_queries
 from podium.experiments.entrants import Entrant
-from podium.experiments.protocol import VisibleFold, judge, sample, seal, search, validate
+from podium.experiments.sealed import SealError, Trial, VisibleFold, choose, seal
 from podium.experiments.staging import StagedFold
+from podium.experiments.trial import attempt, mean, sample
 from podium.metrics import metric
 
 MAP = metric("map")
@@ -40,12 +41,27 @@ class FirstFeature:
 class Candidates(Entrant):
     """An entrant that builds :class:`FirstFeature`."""
 
-    def build(self, parameters):
-        return FirstFeature(**parameters)
+    def build(self, candidate):
+        return FirstFeature(**candidate.parameters)
 
 
 def entrant(name, **grid):
     return Candidates(name, grid=grid)
+
+
+def trials(entrant, fold):
+    candidates = entrant.candidates(list(entrant.combinations()), seed=0)
+    return [attempt(entrant, candidate, fold, MAP) for candidate in candidates]
+
+
+def chosen(entrant, fold):
+    done = trials(entrant, fold)
+    return choose((entrant.name, fold.name, 0), done, len(done)).trial
+
+
+def scored(values, fold="f"):
+    """A choice with these test scores."""
+    return choose(("m", fold, 0), [Trial("m", fold, {}, 0, test_scores=np.asarray(values, float))], 1)
 
 
 def toy(labels_agree: bool = True) -> Queries:
@@ -60,31 +76,41 @@ def fold():
 
 
 def test_the_visible_test_part_has_no_labels():
-    visible, answers = seal("f", toy(), toy(), toy())
+    visible, _ = seal("f", toy(), toy(), toy())
     assert visible.train.has_labels
     assert visible.validation.has_labels
     assert not visible.test.has_labels
     with pytest.raises(ValueError, match="no labels"):
         _ = visible.test.labels
-    assert answers.labels.tolist() == [2, 1, 0, 0, 2, 1]
 
 
-def test_the_best_on_validation_is_kept(fold):
-    found = search(entrant("a", sign=[-1.0, 0.0, 1.0]), fold, MAP)
-    assert found.parameters == {"sign": 1.0}
-    assert found.validation == 1.0  # by hand: the feature sorts every list as its labels do
-    assert [c["parameters"]["sign"] for c in found.candidates] == [-1.0, 0.0, 1.0]
-    assert found.test_scores.tolist() == [3, 2, 1, 1, 3, 2]
+def test_the_best_on_validation_is_chosen(fold):
+    of_three = trials(entrant("a", sign=[-1.0, 0.0, 1.0]), fold)
+    assert [trial.parameters["sign"] for trial in of_three] == [-1.0, 0.0, 1.0]
+    best = choose(("a", "f", 0), of_three[::-1], 3).trial  # in whichever order they ended
+    assert best.parameters == {"sign": 1.0}
+    assert best.validation == 1.0  # by hand: the feature sorts every list as its labels do
+    assert best.test_scores.tolist() == best.validation_scores.tolist() == [3, 2, 1, 1, 3, 2]
 
 
-def test_of_equals_the_first_is_kept(fold):
-    assert search(entrant("b", sign=[2.0, 1.0, 3.0]), fold, MAP).parameters == {"sign": 2.0}
+def test_of_equals_the_first_is_chosen(fold):
+    assert chosen(entrant("b", sign=[2.0, 1.0, 3.0]), fold).parameters == {"sign": 2.0}
+
+
+def test_a_trial_without_a_value_is_never_chosen_over_one_that_has_it():
+    without, failed, good = (
+        Trial("m", "f", {"n": 0}, 0, 0),
+        Trial("m", "f", {"n": 1}, 0, 1, validation=0.9, error="ValueError: no"),
+        Trial("m", "f", {"n": 2}, 0, 2, validation=0.1),
+    )
+    assert choose(("m", "f", 0), [without, failed, good], 3).trial is good
+    with pytest.raises(ValueError, match="no"):
+        choose(("m", "f", 0), [failed], 1)
 
 
 def test_an_empty_grid_is_one_candidate(fold):
-    found = search(Entrant("c", ranker=_Clonable()), fold, MAP)
-    assert found.parameters == {}
-    assert len(found.candidates) == 1
+    only = trials(Entrant("c", ranker=_Clonable()), fold)
+    assert [trial.parameters for trial in only] == [{}]
 
 
 class _Clonable:
@@ -95,47 +121,70 @@ class _Clonable:
 def test_test_labels_change_neither_choice_nor_scores():
     one = seal("f", toy(), toy(), toy())[0]
     other = seal("f", toy(), toy(), toy(labels_agree=False))[0]
-    a, b = (search(entrant("d", sign=[-1.0, 1.0]), fold, MAP) for fold in (one, other))
+    a, b = (chosen(entrant("d", sign=[-1.0, 1.0]), fold) for fold in (one, other))
     assert a.parameters == b.parameters
     assert a.test_scores.tolist() == b.test_scores.tolist()
 
 
-def test_warnings_of_the_chosen_fit_are_kept(fold):
-    found = search(entrant("e", sign=[1.0, -1.0], complain=[True]), fold, MAP)
-    assert found.warnings == ["UserWarning: not converged"]
+def test_a_test_part_is_opened_once():
+    _, sealed = seal("f", toy(), toy(), toy())
+    sealed.judge(scored([3, 2, 1, 1, 3, 2]), [MAP])
+    with pytest.raises(SealError, match="judged already"):
+        sealed.judge(scored([1, 2, 3, 3, 1, 2]), [MAP])  # other scores make no other choice
+
+
+def test_a_test_part_is_not_opened_before_the_selection_has_ended(fold):
+    done = trials(entrant("h", sign=[-1.0, 1.0]), fold)
+    with pytest.raises(SealError, match="has not ended: 1 of 2"):
+        choose(("h", "f", 0), done[:1], 2)
+    _, sealed = seal("f", toy(), toy(), toy())
+    for not_a_choice in (done[0], done[0].test_scores, scored([1, 2, 3, 3, 1, 2], fold="another")):
+        with pytest.raises(SealError, match="test labels are for a choice"):
+            sealed.judge(not_a_choice, [MAP])
+
+
+def test_the_labels_are_not_lying_about():
+    _, sealed = seal("f", toy(), toy(), toy())
+    public = [getattr(sealed, name) for name in dir(sealed) if not name.startswith("_")]
+    assert not any(isinstance(value, np.ndarray | Queries) for value in public)
+
+
+def test_warnings_of_a_fit_are_kept(fold):
+    assert chosen(entrant("e", sign=[1.0, -1.0], complain=[True]), fold).warnings == ["UserWarning: not converged"]
 
 
 def test_a_fit_that_was_interrupted_is_no_result(fold):
     with pytest.raises(KeyboardInterrupt):
-        search(entrant("g", sign=[1.0], interrupted=[True]), fold, MAP)
+        trials(entrant("g", sign=[1.0], interrupted=[True]), fold)
 
 
 def test_judging_is_evaluating():
     from podium import evaluate
 
     queries = make_queries(n_queries=6, n_documents=8, n_features=3, random_state=1)
-    _, answers = seal("f", queries, queries, queries)
+    _, sealed = seal("f", queries, queries, queries)
     scores = np.asarray(queries.features[:, 0], float)
     metrics = [metric(name, "letor") for name in ("ndcg@3", "map", "p@2")]
     expected = evaluate(queries, scores, metrics=metrics).per_query
-    judged = judge(scores, answers, metrics)
+    judged, parts = sealed.judge(scored(scores), metrics)
     assert list(judged) == ["ndcg@3", "map", "p@2"]
     for name, values in judged.items():
         assert values.tolist() == expected[name].tolist()
+    assert parts.qids.tolist() == queries.qids.tolist()
 
 
 def test_err_knows_the_highest_grade_of_the_whole_fold():
     high = Queries([[1.0], [0.0]], [4, 0], sizes=[2])
     low = Queries([[1.0], [0.0]], [1, 0], sizes=[2])
-    _, answers = seal("f", high, high, low)
+    _, sealed = seal("f", high, high, low)
     # by hand: stop at rank 1 with probability (2^1 − 1) / 2^4
-    assert judge(np.array([1.0, 0.0]), answers, [metric("err")])["err"].tolist() == [1 / 16]
+    assert sealed.judge(scored([1.0, 0.0]), [metric("err")])[0]["err"].tolist() == [1 / 16]
 
 
 def test_scores_that_are_not_finite_are_refused():
-    _, answers = seal("f", toy(), toy(), toy())
+    _, sealed = seal("f", toy(), toy(), toy())
     with pytest.raises(ValueError, match="not finite"):
-        judge(np.full(6, np.nan), answers, [MAP])
+        sealed.judge(scored(np.full(6, np.nan)), [MAP])
 
 
 def test_an_empty_part_is_named():
@@ -145,7 +194,7 @@ def test_an_empty_part_is_named():
 
 def test_queries_without_a_value_are_left_out_of_validation():
     queries = Queries([[1.0], [0.0], [1.0], [0.0]], [1, 0, 0, 0], sizes=[2, 2])
-    assert validate(FirstFeature(1.0), queries, metric("map", no_relevant="skip")) == 1.0
+    assert mean(metric("map", no_relevant="skip"), queries, np.array([1.0, 0.0, 1.0, 0.0])) == 1.0
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_matrix])

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 
+from podium.experiments.details import Learned
+from podium.experiments.entrants import Candidate
 from podium.experiments.runs import Record, Run, code_version, digest, jsonable
+from podium.experiments.sealed import SealError, Trial
 
 
 def configuration(**changes):
@@ -54,7 +58,50 @@ def test_failed_trials_are_computed_again(tmp_path):
     run = Run(tmp_path, configuration())
     run.store(Record("a", "1", error="ValueError: no"))
     assert run.finished("a", "1") is None
-    assert len(list(run.trials.iterdir())) == 1
+    assert run.stored("a", "1").error == "ValueError: no"
+    run.store(RECORD)
+    assert run.finished("a", "1") == RECORD
+
+
+def test_a_result_is_not_replaced_by_another(tmp_path):
+    run = Run(tmp_path, configuration())
+    run.store(RECORD)
+    with pytest.raises(SealError, match="judged already"):
+        run.store(RECORD)
+
+
+CANDIDATE = Candidate({"l2": 0.1}, 5, 2)
+TRIAL = Trial(
+    *("a", "1", CANDIDATE.parameters, CANDIDATE.seed, CANDIDATE.number, 0.1 + 0.2, 1.5, ["w"]),
+    validation_scores=np.array([0.1, 0.2]),
+    test_scores=np.array([1 / 3]),
+    learned=Learned(weights=np.array([1.0], np.float32), unit="trees"),
+)
+
+
+def test_a_trial_comes_back_and_forgets_its_scores_if_told(tmp_path):
+    Run(tmp_path, configuration()).store_trial(TRIAL, CANDIDATE)
+    # what is judged, or else tried, makes no difference to a trial; what trains it does
+    run = Run(tmp_path, configuration(metrics=["map", "mrr"], methods={"a": {"grid": {"l2": [0.1]}}}))
+    found = run.find_trial("a", "1", CANDIDATE)
+    assert found == TRIAL
+    assert found.test_scores.tolist() == TRIAL.test_scores.tolist()
+    assert (found.learned.weights.tolist(), found.learned.unit) == ([1.0], "trees")
+    run.drop_scores("a", "1", CANDIDATE)
+    assert run.find_trial("a", "1", CANDIDATE) == TRIAL
+    assert run.find_trial("a", "1", CANDIDATE).test_scores is None
+    for other in (Candidate({"l2": 0.2}, 5, 2), Candidate({"l2": 0.1}, 6, 2)):
+        assert run.find_trial("a", "1", other) is None
+    assert Run(tmp_path, configuration(podium="1")).find_trial("a", "1", CANDIDATE) is None
+
+
+def test_seeds_are_for_methods_they_make_a_difference_to(tmp_path):
+    run = Run(tmp_path, configuration(seeds=[3, 4], stochastic=["b"]))
+    assert (run.seeds("a"), run.seeds("b")) == ([3], [3, 4])
+    run.store(Record("b", "1", 3))
+    more = Run(tmp_path, configuration(seeds=[3, 4, 5], stochastic=["b"]))
+    assert more.finished("b", "1", 3) is not None
+    assert more.finished("b", "1", 4) is None
 
 
 def test_changes_names_what_differs_from_the_last_run(tmp_path):
@@ -85,7 +132,7 @@ def test_names_that_are_no_file_names(tmp_path):
     run = Run(tmp_path, configuration(methods=methods))
     run.store(Record("../x/y", "fold 1"))
     assert run.finished("../x/y", "fold 1") is not None
-    assert [path.parent for path in tmp_path.rglob("*.json")] == [run.trials]
+    assert [path.parent for path in tmp_path.rglob("*.json")] == [run.results]
 
 
 def test_digest_and_parameters():

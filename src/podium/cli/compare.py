@@ -18,8 +18,10 @@ examples:
   podium compare
   podium compare OHSUMED --convention letor --metrics ndcg@1,ndcg@5,ndcg@10,map
   podium compare train.txt.gz --methods pmop,listnet --folds 5 --jobs 2
-  podium compare clicks.parquet --qid-column session --label-column grade
+  podium compare clicks.parquet --qid-column session --label-column grade --protocol time:day
+  podium compare OHSUMED --search random --budget 20 --seeds 5
   podium compare OHSUMED --json > results.json
+  podium compare ratings u.data --protocol given-n --n 10,20,50      (users' ratings: podium compare ratings --help)
 
 The floor of every table, best-feature and random, is always included.
 Exit code 1 means that a method failed; its row says why, the others are complete."""
@@ -36,7 +38,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--methods",
         metavar="A,B,…",
-        help="methods by name, see `podium methods`; or all (default: all; without DATA, some quick ones)",
+        help="methods by name, see `podium methods`; all; blend, an average of the others weighted on validation "
+        "(default: all; without DATA, some quick ones)",
     )
     options.add_metrics_options(parser, "ndcg@1,ndcg@5,ndcg@10,map")
     parser.add_argument(
@@ -46,12 +49,22 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "(default: map if among the metrics, else ndcg@10, else the first)",
     )
     options.add_normalize_option(parser, "minmax")
-    parser.add_argument("--folds", type=options.positive, metavar="K", help="folds to deal a file into (default: 5)")
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of everything random (default: 0)")
-    parser.add_argument("--jobs", type=options.positive, metavar="N", help="worker processes (default: one a core)")
-    parser.add_argument("--out", metavar="DIR", help="where results go (default: podium-runs/<name of the data>)")
-    parser.add_argument("--json", action="store_true", help="print the results as JSON")
-    parser.add_argument("--quiet", action="store_true", help="no progress on standard error")
+    parser.add_argument(
+        "--protocol",
+        metavar="P",
+        help="how queries train, validate and test: letor (the folds of a folder), kfold:K, holdout:N,TEST,VALID, "
+        "time:COLUMN,TEST,VALID,WINDOWS (default: letor for a folder, else kfold:5)",
+    )
+    parser.add_argument("--folds", type=options.positive, metavar="K", help="short for --protocol kfold:K")
+    options.add_search_options(parser)
+    parser.add_argument(
+        "--seeds",
+        type=options.positive,
+        default=1,
+        metavar="N",
+        help="repeat methods that depend on a seed with N of them, from --seed on (default: 1)",
+    )
+    options.add_run_options(parser)
     options.add_data_options(parser)
 
 
@@ -70,7 +83,11 @@ def run(arguments: argparse.Namespace) -> int:
                 primary=arguments.primary,
                 normalize=options.normalization(arguments),
                 folds=arguments.folds,
+                protocol=arguments.protocol,
+                search=arguments.search,
+                budget=arguments.budget,
                 random_state=arguments.seed,
+                seeds=arguments.seeds,
                 out=out,
                 jobs=arguments.jobs,
                 columns=options.columns(arguments),

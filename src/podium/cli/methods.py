@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
 from podium.cli import output
 
@@ -11,16 +12,17 @@ DESCRIPTION = "List the methods: their names for --method and --methods, what th
 EXAMPLES = """\
 examples:
   podium methods
-  podium methods --json"""
+  podium methods --json
+  podium methods --ratings"""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--ratings", action="store_true", help="those for `podium compare ratings`")
     parser.add_argument("--json", action="store_true", help="as JSON, with the grids that `podium compare` searches")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from podium.rankers.methods import METHODS
-
+    methods = _methods(arguments.ratings)
     if arguments.json:
         output.print_json(
             [
@@ -32,10 +34,20 @@ def run(arguments: argparse.Namespace) -> int:
                     "grid": method.grid,
                     "in_all": not method.variant,
                 }
-                for method in METHODS.values()
+                for method in methods
             ]
         )
         return 0
-    rows = [[m.name, m.family, "" if m.variant else "yes", m.summary, m.reference] for m in METHODS.values()]
+    rows = [[m.name, m.family, "" if m.variant else "yes", m.summary, m.reference] for m in methods]
     output.print_table(["name", "family", "in all", "summary", "reference"], rows)
     return 0
+
+
+def _methods(of_ratings: bool) -> list[Any]:
+    if of_ratings:
+        from podium.rankers.rating_methods import RATING_METHODS
+
+        return list(RATING_METHODS.values())
+    from podium.rankers.methods import METHODS
+
+    return list(METHODS.values())

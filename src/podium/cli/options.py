@@ -52,6 +52,28 @@ def add_metrics_options(parser: argparse.ArgumentParser, metrics: str, conventio
     )
 
 
+def add_search_options(parser: argparse.ArgumentParser) -> None:
+    """How a comparison searches for hyper-parameters, and the seed of that and of all else."""
+    parser.add_argument(
+        "--search",
+        choices=("grid", "random", "bayes"),
+        default="grid",
+        help="how hyper-parameters are searched for (default: grid; bayes needs Optuna: pip install podium[search])",
+    )
+    parser.add_argument(
+        "--budget", type=positive, metavar="N", help="trials of each method on each fold, for random and bayes"
+    )
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of everything random (default: 0)")
+
+
+def add_run_options(parser: argparse.ArgumentParser) -> None:
+    """How a comparison is run and where its results go."""
+    parser.add_argument("--jobs", type=positive, metavar="N", help="worker processes (default: one a core)")
+    parser.add_argument("--out", metavar="DIR", help="where results go (default: podium-runs/<name of the data>)")
+    parser.add_argument("--json", action="store_true", help="print the results as JSON")
+    parser.add_argument("--quiet", action="store_true", help="no progress on standard error")
+
+
 def normalization(arguments: argparse.Namespace) -> str | None:
     """The value of ``--normalize`` as rankers take it."""
     return None if arguments.normalize == "none" else str(arguments.normalize)

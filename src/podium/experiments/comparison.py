@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from podium.experiments.runs import Configuration, Record
+from podium.experiments.details import Drawer
+from podium.experiments.entrants import FLOORS
+from podium.experiments.runs import Configuration, Record, Run
 
 if TYPE_CHECKING:
     import polars
+
+    from podium.experiments.published import PublishedTable
+    from podium.experiments.statistics import CriticalDifference, Paired
 
 LEVELS = ((0.01, "‡"), (0.05, "†"))
 """Marks of methods that are worse than the best, by corrected p-value."""
@@ -44,9 +50,16 @@ class Row:
     seconds: float
     """Training of the chosen model, mean over folds."""
     search_seconds: float
-    """Training and validation of all candidates on all folds."""
+    """Training of all candidates on all folds."""
     records: tuple[Record, ...]
-    """One a fold."""
+    """One a fold and seed."""
+    seed_spread: dict[str, float] = field(default_factory=dict)
+    """By metric, the standard deviation over seeds; empty if there was one, or if seeds make no difference."""
+
+    @property
+    def validation(self) -> float:
+        """The primary metric of the chosen models on the validation parts, mean over folds and seeds."""
+        return float(np.mean([np.nan if r.validation is None else r.validation for r in self.records]))
 
     @property
     def failures(self) -> list[Record]:
@@ -92,15 +105,43 @@ class Comparison:
         *,
         folder: Path | None = None,
         seconds: float = 0.0,
+        drawer: Drawer | None = None,
     ) -> None:
         self.configuration = configuration
         folds, methods = self.folds, self.methods
-        self.records = tuple(sorted(records, key=lambda r: (methods.index(r.method), folds.index(r.fold))))
-        """By method, then fold: so the values of two methods belong to the same queries, one by one."""
+        self.records = tuple(sorted(records, key=lambda r: (methods.index(r.method), folds.index(r.fold), r.seed)))
+        """By method, fold and seed: so the values of two methods belong to the same queries, one by one."""
         self.folder = folder
         """Where trials, tables and report are, if they were kept."""
         self.seconds = seconds
         """Wall time of the call that made it."""
+        self.described: dict[str, Any] = {}
+        """Versions, machine and status as the run recorded them, if it was read back from its folder."""
+        self.drawer = drawer or Drawer(folder)
+        """The arrays behind the records: test scores, curves, what models learned; for the report."""
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Comparison:
+        """The comparison whose results are in a folder, as its last run left it; nothing is computed again.
+
+        A trial that is missing, because the run was stopped, counts as failed.
+        """
+        folder = Path(folder)
+        try:
+            described = json.loads((folder / "run.json").read_text("utf-8"))
+            run = Run(folder, described["configuration"])
+        except FileNotFoundError:
+            raise ValueError(f"{folder} is not the folder of a comparison: there is no run.json in it") from None
+        except (ValueError, KeyError, TypeError) as error:
+            raise ValueError(f"{folder / 'run.json'} cannot be read: {error!r}") from None
+        empty = cls(run.configuration, [])
+        keys = [(name, fold, seed) for name in empty.methods for fold in empty.folds for seed in run.seeds(name)]
+        records = [run.stored(*key) or Record(*key, error="not finished") for key in keys]
+        if all(record.error for record in records):
+            raise ValueError(f"{folder} has no finished trial of its last run")
+        comparison = cls(run.configuration, records, folder=folder, seconds=float(described.get("seconds") or 0.0))
+        comparison.described = described
+        return comparison
 
     @property
     def metrics(self) -> list[str]:
@@ -129,9 +170,26 @@ class Comparison:
         return bool(self.configuration["average"] == "folds")
 
     @property
+    def seeds(self) -> list[int]:
+        """Those that methods which depend on one were repeated with."""
+        return list(self.configuration.get("seeds", [self.configuration.get("seed", 0)]))
+
+    @property
+    def qids(self) -> list[str]:
+        """The test queries, in the order of :meth:`values`."""
+        records = next((rs for rs in map(self._one_seed, self.methods) if all(r.error is None for r in rs)), [])
+        found = [qid for record in records for qid in record.qids]
+        return list(dict.fromkeys(found)) if self._repeats else found
+
+    @property
     def n_queries(self) -> int:
         """Test queries, all folds together."""
-        return max((sum(len(record.qids) for record in self._of(method)) for method in self.methods), default=0)
+        return len(self.qids)
+
+    @property
+    def _repeats(self) -> bool:
+        """Is a query tested several times, by models trained on different parts?"""
+        return bool(self.configuration["average"] == "repeats")
 
     @property
     def failed(self) -> list[str]:
@@ -157,14 +215,65 @@ class Comparison:
         means = [other.estimates[metric].mean for other in self.rows if other.estimates]
         return bool(row.estimates) and row.estimates[metric].mean == max(means)
 
-    def values(self, method: str, metric: str) -> np.ndarray:
-        """A metric on each test query, the folds one after another."""
-        return np.concatenate([np.asarray(record.per_query[metric], float) for record in self._of(method)])
+    def values(self, method: str, metric: str, seed: int | None = None) -> np.ndarray:
+        """A metric on each test query, the folds one after another; the mean over seeds, or of one seed alone.
+
+        Where the protocol tests a query several times, its value is the mean of these.
+        """
+        parts = []
+        for fold in self.folds:
+            records = [r for r in self._of(method) if r.fold == fold and seed in (None, r.seed)]
+            parts.append(np.mean([np.asarray(r.per_query[metric], float) for r in records], axis=0))
+        joined = np.concatenate(parts)
+        if not self._repeats:
+            return joined
+        _, first, query = np.unique(
+            [qid for record in self._one_seed(method) for qid in record.qids], return_index=True, return_inverse=True
+        )
+        means = np.bincount(query, joined) / np.bincount(query)
+        return means[np.argsort(first)]
 
     def fold_mean(self, method: str, metric: str, fold: str) -> float | None:
         """The mean of one fold; None if the method failed there."""
-        record = next(r for r in self._of(method) if r.fold == fold)
-        return None if record.error is not None else float(np.nanmean(record.per_query[metric]))
+        records = [r for r in self._of(method) if r.fold == fold]
+        if any(record.error is not None for record in records):
+            return None
+        return float(np.mean([np.nanmean(record.per_query[metric]) for record in records]))
+
+    def figure(self, method: str, metric: str, seed: int | None = None) -> float:
+        """The mean of a metric as the table shows it, or that of one seed."""
+        return float(np.mean(self._weighted(method, metric, seed)))
+
+    @property
+    def best_on_validation(self) -> str | None:
+        """The method with the highest primary metric on the validation parts: no test query has a say in it."""
+        rows = [r for r in self.rows if r.estimates and r.method not in FLOORS and not np.isnan(r.validation)]
+        return max(rows, key=lambda row: row.validation).method if rows else None
+
+    def against(self, reference: str | None = None, metric: str | None = None) -> dict[str, Paired]:
+        """Each method against one (by default the best), query by query: difference, effect size, wins, corrected p."""
+        from podium.experiments.statistics import against
+
+        reference = reference or self.best
+        if reference is None:
+            return {}
+        return against(self._all_values(metric), reference)
+
+    def critical_difference(self, metric: str | None = None, level: float = 0.05) -> CriticalDifference:
+        """Mean ranks of the methods over queries, and which of them the data do not tell apart."""
+        from podium.experiments.statistics import critical_difference
+
+        return critical_difference(self._all_values(metric), level)
+
+    @cached_property
+    def published(self) -> list[PublishedTable]:
+        """Published figures for this very data (``exact``), or for a relative of it, as context; often none."""
+        from podium.experiments.published import for_comparison
+
+        return for_comparison(self)
+
+    def _all_values(self, metric: str | None) -> dict[str, np.ndarray]:
+        return {row.method: self.values(row.method, metric or self.primary) for row in self.rows if row.estimates}
 
     def table(self) -> polars.DataFrame:
         """One row a method: each metric's mean and interval, then p-value, times, chosen parameters, error."""
@@ -179,7 +288,12 @@ class Comparison:
 
         parts = [
             polars.DataFrame(
-                {"method": [r.method] * len(r.qids), "fold": [r.fold] * len(r.qids), "qid": r.qids}
+                {
+                    "method": [r.method] * len(r.qids),
+                    "fold": [r.fold] * len(r.qids),
+                    "seed": [r.seed] * len(r.qids),
+                    "qid": r.qids,
+                }
                 | {name: np.asarray(r.per_query[name], float) for name in self.metrics},
                 schema_overrides={"qid": polars.String},
             )
@@ -187,6 +301,28 @@ class Comparison:
             if r.error is None
         ]
         return polars.concat(parts) if parts else polars.DataFrame()
+
+    @property
+    def trials(self) -> polars.DataFrame:
+        """One row for each trial of each search: what was tried, with which seed, its worth, how long it took."""
+        import polars
+
+        rows = [
+            {
+                "method": record.method,
+                "fold": record.fold,
+                "seed": record.seed,
+                "trial": number,
+                "trial seed": trial.get("seed"),
+                "parameters": format_parameters(trial.get("parameters", {})),
+                f"{self.primary} on validation": trial.get("validation"),
+                "seconds": trial.get("seconds"),
+                "error": trial.get("error"),
+            }
+            for record in self.records
+            for number, trial in enumerate(record.candidates)
+        ]
+        return polars.DataFrame(rows, infer_schema_length=None)
 
     def to_markdown(self, path: str | Path | None = None) -> str:
         """The table as Markdown, with the convention and protocol it was computed under; also written to ``path``."""
@@ -198,6 +334,12 @@ class Comparison:
         """The table as CSV; also written to ``path``."""
         return _written(self.table().write_csv(), path)
 
+    def to_latex(self, path: str | Path | None = None) -> str:
+        """The table as LaTeX (booktabs); also written to ``path``."""
+        from podium.experiments.latex import latex
+
+        return _written(latex(self), path)
+
     def to_html(self, path: str | Path | None = None) -> str:
         """The report: one self-contained page; also written to ``path``."""
         from podium.experiments.report import page
@@ -205,11 +347,13 @@ class Comparison:
         return _written(page(self), path)
 
     def save(self, folder: str | Path) -> None:
-        """Write table, per-query values and report into a folder: results.csv, table.md, per_query.csv, report.html."""
+        """Write the table as results.csv, table.md and table.tex, per_query.csv and report.html into a folder."""
         folder = Path(folder)
         self.to_csv(folder / "results.csv")
         self.to_markdown(folder / "table.md")
+        self.to_latex(folder / "table.tex")
         _written(self.per_query.write_csv(), folder / "per_query.csv")
+        _written(self.trials.write_csv(), folder / "trials.csv")
         self.to_html(folder / "report.html")
 
     def to_dict(self) -> dict[str, Any]:
@@ -219,14 +363,22 @@ class Comparison:
                 "method": row.method,
                 "metrics": {name: {"mean": e.mean, "low": e.low, "high": e.high} for name, e in row.estimates.items()},
                 "p_value": row.p_value,
+                "validation": row.validation,
+                "seed_spread": row.seed_spread,
                 "seconds": row.seconds,
                 "search_seconds": row.search_seconds,
-                "parameters": {r.fold: r.parameters for r in row.records if r.error is None},
+                "parameters": {r.fold: r.parameters for r in row.records[::-1] if r.error is None},
                 "errors": {r.fold: r.error for r in row.failures},
             }
             for row in self.rows
         ]
-        return {"configuration": self.configuration, "best": self.best, "rows": rows}
+        return {
+            "configuration": self.configuration,
+            "best": self.best,
+            "best_on_validation": self.best_on_validation,
+            "rows": rows,
+            "published": [asdict(table) for table in self.published],
+        }
 
     def __str__(self) -> str:
         from podium.experiments.table import text
@@ -240,23 +392,38 @@ class Comparison:
     def _of(self, method: str) -> list[Record]:
         return [record for record in self.records if record.method == method]
 
+    def _one_seed(self, method: str) -> list[Record]:
+        """One record a fold."""
+        return list({record.fold: record for record in self._of(method)[::-1]}.values())[::-1]
+
+    def _weighted(self, method: str, metric: str, seed: int | None = None) -> np.ndarray:
+        """Values whose plain mean is the figure: queries that have one, weighted where folds' means are averaged."""
+        values = self.values(method, metric, seed)
+        defined = ~np.isnan(values)  # under some conventions a query with nothing to find has no value
+        if not (self.averages_folds and defined.any()):
+            return values[defined]
+        folds = np.repeat(np.arange(len(self.folds)), [len(record.qids) for record in self._one_seed(method)])
+        values, folds = values[defined], folds[defined]
+        # The mean of fold means is a weighted mean over queries. Weighting the deviations from it, rather than the
+        # values, lets the bootstrap of a plain mean serve it: unequal folds then add no spread of their own.
+        sizes = np.bincount(folds)
+        weights = len(values) / (np.count_nonzero(sizes) * sizes[folds])
+        mean = np.mean(weights * values)
+        return np.asarray(mean + weights * (values - mean))
+
     def _estimate(self, method: str, metric: str) -> Estimate:
         from podium.metrics.significance import bootstrap_interval
 
-        values = self.values(method, metric)
-        folds = np.repeat(np.arange(len(self.folds)), [len(record.qids) for record in self._of(method)])
-        defined = ~np.isnan(values)  # under some conventions a query with nothing to find has no value
-        values, folds = values[defined], folds[defined]
-        if self.averages_folds and len(values):
-            # The mean of fold means is a weighted mean over queries. Weighting the deviations from it, rather than the
-            # values, lets the bootstrap of a plain mean serve it: unequal folds then add no spread of their own.
-            sizes = np.bincount(folds)
-            weights = len(values) / (np.count_nonzero(sizes) * sizes[folds])
-            mean = np.mean(weights * values)
-            values = mean + weights * (values - mean)
+        values = self._weighted(method, metric)
         n_resamples = 10_000 if len(values) <= 2_000 else 1_000
         low, high = bootstrap_interval(values, n_resamples=n_resamples)
         return Estimate(float(np.mean(values)) if len(values) else float("nan"), low, high)
+
+    def _seed_spread(self, method: str) -> dict[str, float]:
+        seeds = {record.seed for record in self._of(method)}
+        if len(seeds) < 2:
+            return {}
+        return {m: float(np.std([self.figure(method, m, s) for s in seeds], ddof=1)) for m in self.metrics}
 
     def _tests(self, ordered: Sequence[str]) -> dict[str, float]:
         """Holm-corrected p-values of each method but the first against the first, on the primary metric."""
@@ -278,6 +445,7 @@ class Comparison:
             seconds=float(np.mean([record.seconds for record in records])),
             search_seconds=float(sum(record.search_seconds for record in records)),
             records=records,
+            seed_spread=self._seed_spread(method) if estimates else {},
         )
 
     def _flat(self, row: Row) -> dict[str, Any]:
@@ -287,8 +455,11 @@ class Comparison:
             flat[name] = estimate and estimate.mean
             flat[f"{name} low"] = estimate and estimate.low
             flat[f"{name} high"] = estimate and estimate.high
+            if len(self.seeds) > 1:
+                flat[f"{name} sd of seeds"] = row.seed_spread.get(name)
         return flat | {
             f"p ({self.primary})": row.p_value,
+            f"{self.primary} on validation": row.validation,
             "seconds": row.seconds,
             "search seconds": row.search_seconds,
             "chosen": row.chosen,

@@ -1,185 +1,186 @@
-"""How a method is judged on a fold: train on one part, choose on another, test once on a third.
+"""Protocols: how queries become training, validation and test parts. A query is never cut in two.
 
-The rule that test labels choose nothing is kept by construction. What searches for hyper-parameters receives a
-:class:`VisibleFold`, whose test part has no labels at all, and returns scores; only :func:`judge`, called once with
-these scores, is given the labels.
+Each protocol is a value that can be printed, compared and parsed: ``KFold(5)`` is ``kfold:5`` on the command line.
 """
 
 from __future__ import annotations
 
-import time
-import warnings
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar, Literal
 
 import numpy as np
 
-from podium.experiments.entrants import Entrant
-from podium.queries import Queries
-
-if TYPE_CHECKING:
-    from podium.metrics import Metric
-
-
-@dataclass(frozen=True, slots=True)
-class VisibleFold:
-    """What a method may see of a fold."""
-
-    name: str
-    train: Queries
-    validation: Queries
-    test: Queries
-    """Without labels."""
-    top_grade: float
-    """The highest grade of all three parts: ERR needs to know it."""
-
-    def view(self) -> VisibleFold:
-        return self
-
-
-class Viewable(Protocol):
-    """A fold, or where to find one."""
-
-    def view(self) -> VisibleFold: ...
+Numbers = tuple[np.ndarray, np.ndarray, np.ndarray]
+"""Numbers of the queries that train, validate and test."""
+Average = Literal["folds", "queries", "repeats"]
+"""What a figure is the mean of: the folds' means, all test queries, or each query's mean over the repeats it is in."""
 
 
 @dataclass(frozen=True, slots=True)
-class Answers:
-    """What a method may not see of a fold: the labels of its test part."""
+class Letor:
+    """The folds that a folder has, as LETOR publishes them; figures are means of the folds' means."""
 
-    labels: np.ndarray
-    offsets: np.ndarray
-    qids: np.ndarray
-    document_ids: np.ndarray | None
-    top_grade: float
+    average: ClassVar[Average] = "folds"
+
+    def __str__(self) -> str:
+        return "letor"
+
+    def describe(self) -> str:
+        return "folds as the data set has them"
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """The outcome of a search: of the model chosen on the validation part, its parameters and its test scores."""
+class KFold:
+    """Queries dealt at random into ``k`` parts that rotate: one tests, the one before validates, the others train."""
 
-    parameters: dict[str, Any]
-    validation: float
-    candidates: list[dict[str, Any]]
-    warnings: list[str]
-    seconds: float
-    search_seconds: float
-    test_scores: np.ndarray
+    k: int = 5
 
+    average: ClassVar[Average] = "queries"
 
-def seal(name: str, train: Queries, validation: Queries, test: Queries) -> tuple[VisibleFold, Answers]:
-    """Divide a fold into what methods see and the answers."""
-    for part, queries in (("training", train), ("validation", validation), ("test", test)):
-        if len(queries) == 0:
-            raise ValueError(f"{name}: the {part} part has no queries")
-    top_grade = float(max(queries.labels.max(initial=0.0) for queries in (train, validation, test)))
-    seen = VisibleFold(name, _bare(train), _bare(validation), Queries(test.features, sizes=test.sizes), top_grade)
-    return seen, Answers(test.labels, test.offsets, test.qids, test.document_ids, top_grade)
+    def __str__(self) -> str:
+        return f"kfold:{self.k}"
+
+    def describe(self) -> str:
+        return f"dealt into {self.k} folds"
+
+    def parts(self, n_queries: int, times: np.ndarray | None, random_state: int) -> dict[str, Numbers]:
+        from podium.splits import k_folds
+
+        folds = k_folds(n_queries, self.k, random_state=random_state)
+        return {f"fold {i}": (train, valid, test) for i, (train, valid, test) in enumerate(folds, 1)}
 
 
-def search(entrant: Entrant, fold: Viewable, metric: Metric) -> Found:
-    """Fit a method with each combination of its grid and keep the one that is best on the validation part.
+@dataclass(frozen=True, slots=True)
+class RepeatedHoldout:
+    """``n`` times anew, a share of the queries drawn at random to test and another to validate."""
 
-    Ties go to the earlier combination. A candidate without a value there (NaN) never wins over one that has it.
+    n: int = 10
+    test: float = 0.2
+    valid: float = 0.2
+
+    average: ClassVar[Average] = "repeats"
+
+    def __post_init__(self) -> None:
+        if self.n < 1:
+            raise ValueError(f"repeats must be a whole number from 1 on; got {self.n}")
+        _check_shares(self.test, self.valid)
+
+    def __str__(self) -> str:
+        return f"holdout:{self.n},{self.test:g},{self.valid:g}"
+
+    def describe(self) -> str:
+        return f"{self.n} random holdouts, {self.valid:.0%} to validate and {self.test:.0%} to test"
+
+    def parts(self, n_queries: int, times: np.ndarray | None, random_state: int) -> dict[str, Numbers]:
+        rng = np.random.default_rng(random_state)
+        n_test, n_valid = _counts(n_queries, self.test, self.valid)
+        found = {}
+        for i in range(1, self.n + 1):
+            order = rng.permutation(n_queries)
+            test, valid, train = np.split(order, [n_test, n_test + n_valid])
+            found[f"repeat {i}"] = np.sort(train), np.sort(valid), np.sort(test)
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class TimeSplit:
+    """The past trains, what follows validates, the latest queries test.
+
+    Parameters
+    ----------
+    column : str, optional
+        Column of a table that says when: numbers, dates or ISO texts; a query's time is its latest row's. Without it
+        queries are taken to be in order of time. Rows with equal times keep their order.
+    test, valid : float
+        Shares of the queries.
+    n : int
+        Windows: with more than one, the last ``n`` stretches of ``test`` are tested one after another, each by models
+        that saw only what was before it.
     """
-    seen = fold.view()
-    warm_up(entrant, seen, metric)
-    return _search(entrant, seen, metric)
+
+    column: str | None = None
+    test: float = 0.2
+    valid: float = 0.2
+    n: int = 1
+
+    average: ClassVar[Average] = "queries"
+
+    def __post_init__(self) -> None:
+        if self.n < 1:
+            raise ValueError(f"windows must be a whole number from 1 on; got {self.n}")
+        _check_shares(self.n * self.test, self.valid)
+
+    def __str__(self) -> str:
+        return f"time:{self.column or ''},{self.test:g},{self.valid:g},{self.n}"
+
+    def describe(self) -> str:
+        by = f"the column {self.column!r}" if self.column else "their order"
+        windows = f", {self.n} windows" if self.n > 1 else ""
+        return f"divided in time by {by}, {self.valid:.0%} to validate and {self.test:.0%} to test{windows}"
+
+    def parts(self, n_queries: int, times: np.ndarray | None, random_state: int) -> dict[str, Numbers]:
+        order = np.arange(n_queries) if times is None else np.argsort(times, kind="stable")
+        n_test, n_valid = _counts(n_queries, self.test, self.valid)
+        found = {}
+        for window in range(1, self.n + 1):
+            end = n_queries - (self.n - window) * n_test
+            if end - n_test - n_valid < 1:
+                raise ValueError(
+                    f"{n_queries} queries are too few for {self}: the first window has nothing to train on"
+                )
+            train, valid, test = np.split(order[:end], [end - n_test - n_valid, end - n_test])
+            found["latest" if self.n == 1 else f"window {window}"] = train, valid, test
+        return found
 
 
-_warm: set[tuple[str, str]] = set()
+Protocol = Letor | KFold | RepeatedHoldout | TimeSplit
+
+FORMS = "letor, kfold[:K], holdout[:N[,TEST[,VALID]]], time[:COLUMN[,TEST[,VALID[,WINDOWS]]]]"
 
 
-def warm_up(entrant: Entrant, fold: Viewable, metric: Metric) -> None:
-    """Have this process compile, or load from disk, all code that a search needs: it is not training and not timed."""
-    seen = fold.view()
-    kind = f"{type(seen.train.features).__name__} {seen.train.features.dtype}"
-    if (entrant.name, kind) not in _warm:
-        _search(entrant, sample(seen), metric)
-        _warm.add((entrant.name, kind))
+def parse_protocol(text: str | Protocol) -> Protocol:
+    """A protocol from its text.
+
+    Examples
+    --------
+    >>> parse_protocol("kfold:10"), parse_protocol("holdout:20,0.1")
+    (KFold(k=10), RepeatedHoldout(n=20, test=0.1, valid=0.2))
+    >>> str(parse_protocol("time:day"))
+    'time:day,0.2,0.2,1'
+    """
+    if not isinstance(text, str):
+        return text
+    name, _, rest = text.strip().partition(":")
+    kinds: dict[str, tuple[type, list[tuple[str, Callable[[str], object]]]]] = {
+        "letor": (Letor, []),
+        "kfold": (KFold, [("k", int)]),
+        "holdout": (RepeatedHoldout, [("n", int), ("test", float), ("valid", float)]),
+        "time": (TimeSplit, [("column", str), ("test", float), ("valid", float), ("n", int)]),
+    }
+    values = rest.split(",") if rest else []
+    if name.lower() not in kinds or len(values) > len(kinds[name.lower()][1]):
+        raise ValueError(f"{text!r} is no protocol; there are {FORMS}")
+    kind, fields = kinds[name.lower()]
+    try:
+        options = {field: read(value) for (field, read), value in zip(fields, values, strict=False) if value.strip()}
+    except ValueError:
+        raise ValueError(f"{text!r} is no protocol: a number cannot be read; the forms are {FORMS}") from None
+    made: Protocol = kind(**options)
+    return made
 
 
-def warm_up_metric(fold: Viewable, metric: Metric) -> None:
-    """The same for what evaluates scores."""
-    queries = sample(fold.view()).validation
-    metric.per_query(queries.labels, np.arange(queries.n_documents, dtype=np.float64), queries.offsets)
+def _check_shares(test: float, valid: float) -> None:
+    if not (0 < test < 1 and 0 < valid < 1 and test + valid < 1):
+        raise ValueError(
+            f"test and validation parts are shares of the queries that leave some to train; got {test:g} and {valid:g}"
+        )
 
 
-def _search(entrant: Entrant, fold: VisibleFold, metric: Metric) -> Found:
-    from podium.training.threads import quiet_blas
-
-    metric = with_grade(metric, fold.top_grade)
-    began = time.perf_counter()
-    candidates: list[dict[str, Any]] = []
-    best: tuple[float, Any, list[str]] | None = None
-    number = 0
-    with quiet_blas():  # in worker processes it is so anyway, and results must not depend on where they are computed
-        for parameters in entrant.combinations():
-            ranker = entrant.build(parameters)
-            started = time.perf_counter()
-            complaints = _fit(ranker, fold, metric)
-            seconds = time.perf_counter() - started
-            value = validate(ranker, fold.validation, metric)
-            candidates.append({"parameters": parameters, "validation": value, "seconds": seconds})
-            if best is None or value > best[0] or (np.isnan(best[0]) and not np.isnan(value)):
-                best, number = (value, ranker, complaints), len(candidates) - 1
-        search_seconds = time.perf_counter() - began
-        assert best is not None  # even an empty grid has one combination
-        value, ranker, complaints = best
-        test_scores = np.asarray(ranker.predict(fold.test), dtype=np.float64)
-    chosen = candidates[number]
-    return Found(chosen["parameters"], value, candidates, complaints, chosen["seconds"], search_seconds, test_scores)
-
-
-def _fit(ranker: Any, fold: VisibleFold, metric: Metric) -> list[str]:
-    """Fit, and return what there was to complain about (such as no convergence)."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        ranker.fit(fold.train, eval_set=fold.validation, eval_metric=metric)
-    if getattr(getattr(ranker, "convergence_", None), "interrupted", False):
-        raise KeyboardInterrupt  # the ranker kept what it had; a comparison must not take that for a result
-    return sorted({f"{w.category.__name__}: {w.message}" for w in caught})
-
-
-def validate(ranker: Any, queries: Queries, metric: Metric) -> float:
-    """The mean of a metric over labelled queries; queries that have no value are left out."""
-    values = metric.per_query(queries.labels, np.asarray(ranker.predict(queries)), queries.offsets)
-    return float(np.nanmean(values)) if not np.isnan(values).all() else float("nan")
-
-
-def judge(test_scores: np.ndarray, answers: Answers, metrics: Sequence[Metric]) -> dict[str, np.ndarray]:
-    """The value of each metric on each test query: the one use of the test labels."""
-    from podium.metrics.measuring import measure
-
-    if not np.isfinite(test_scores).all():
-        raise ValueError("the model gave scores that are not finite on the test part")
-    exact = [with_grade(metric, answers.top_grade) for metric in metrics]
-    values = measure(exact, answers.labels, test_scores, answers.offsets, answers.document_ids)
-    return {metric.name: values[:, i] for i, metric in enumerate(metrics)}
-
-
-def with_grade(metric: Metric, top_grade: float) -> Metric:
-    """The metric with the data set's highest grade, where it needs one: that of a part may be lower."""
-    if metric.family != "err" or metric.rules.max_grade is not None:
-        return metric
-    return replace(metric, rules=replace(metric.rules, max_grade=top_grade))
-
-
-def sample(fold: VisibleFold, n_queries: int = 3, n_documents: int = 20) -> VisibleFold:
-    """A few short lists with the fold's types: enough to have all code compiled that the whole fold needs."""
-    train, validation, test = (_head(part, n_queries, n_documents) for part in (fold.train, fold.validation, fold.test))
-    return VisibleFold(fold.name, train, validation, test, 2.0)
-
-
-def _head(queries: Queries, n_queries: int, n_documents: int) -> Queries:
-    few = queries.take(np.arange(min(n_queries, len(queries))))
-    sizes = np.minimum(few.sizes, n_documents)
-    rows = np.concatenate([np.arange(start, start + n) for start, n in zip(few.offsets[:-1], sizes, strict=True)])
-    labels = np.arange(len(rows)) % 3.0 if few.has_labels else None  # real ones might all be equal and teach nothing
-    return Queries(few.features[rows], labels, sizes=sizes)
-
-
-def _bare(queries: Queries) -> Queries:
-    """Features, labels and sizes alone, as they are in worker processes too."""
-    return Queries(queries.features, queries.labels if queries.has_labels else None, sizes=queries.sizes)
+def _counts(n_queries: int, test: float, valid: float) -> tuple[int, int]:
+    n_test, n_valid = round(n_queries * test), round(n_queries * valid)
+    if min(n_test, n_valid, n_queries - n_test - n_valid) < 1:
+        raise ValueError(
+            f"{n_queries} queries are too few to train, to validate ({valid:.0%}) and to test ({test:.0%})"
+        )
+    return n_test, n_valid

@@ -5,10 +5,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
+from podium.experiments.protocol import Average, KFold, Letor, RepeatedHoldout, TimeSplit
+from podium.experiments.protocol import Protocol as Rules
 from podium.queries import Queries
 
 Parts = tuple[Queries, Queries, Queries]
@@ -23,9 +25,12 @@ class Source(Protocol):
     description: str
     fingerprint: str
     """Equal for equal data, read in the same way."""
-    average: Literal["folds", "queries"]
-    """How a data set's figure is made of the folds: published tables average the folds' means."""
+    protocol: Rules
     folds: list[str]
+
+    @property
+    def average(self) -> Average:
+        """What a data set's figure is the mean of: published tables average the folds' means."""
 
     def load(self, fold: str) -> Parts: ...
 
@@ -33,10 +38,12 @@ class Source(Protocol):
 class FolderOfFolds:
     """A folder as LETOR publishes them: a folder for each fold, with a training, a validation and a test file."""
 
-    average: Literal["folds", "queries"] = "folds"
+    average: Average = Letor.average
 
     def __init__(self, folder: Path) -> None:
         from podium.data.folds import find_folds
+
+        self.protocol: Rules = Letor()
 
         self._found = {fold.name: fold for fold in find_folds(folder)}
         self.folds = list(self._found)
@@ -54,45 +61,73 @@ class FolderOfFolds:
 
 
 class DealtQueries:
-    """Queries dealt at random into parts that rotate through training, validation and test."""
+    """Queries divided by a protocol."""
 
-    average: Literal["folds", "queries"] = "queries"
-
-    def __init__(self, queries: Queries, name: str, n_folds: int, random_state: int) -> None:
-        from podium.splits import k_folds
-
+    def __init__(
+        self,
+        queries: Queries,
+        name: str,
+        protocol: KFold | RepeatedHoldout | TimeSplit,
+        random_state: int,
+        times: np.ndarray | None = None,
+    ) -> None:
         queries.labels  # noqa: B018  # raises, saying what is missing, if there are none
         self._queries = queries
-        numbers = list(k_folds(len(queries), n_folds, random_state=random_state))
-        self._parts = {f"fold {i}": parts for i, parts in enumerate(numbers, 1)}
+        self.protocol: Rules = protocol
+        self.average = protocol.average
+        self._parts = protocol.parts(len(queries), times, random_state)
         self.folds = list(self._parts)
         self.name = name
         self.description = (
             f"{len(queries)} queries, {queries.n_documents} documents, {queries.n_features} features, "
-            f"dealt into {n_folds} folds"
+            f"{protocol.describe()}"
         )
-        self.fingerprint = _fingerprint(_arrays(queries))
+        self.fingerprint = _fingerprint([*_arrays(queries), *([] if times is None else [times.view(np.uint8)])])
 
     def load(self, fold: str) -> Parts:
         train, validation, test = (self._queries.take(numbers) for numbers in self._parts[fold])
         return train, validation, test
 
 
-def open_source(data: Any, *, n_folds: int | None, random_state: int, columns: Mapping[str, Any]) -> Source:
+def open_source(data: Any, *, protocol: Rules | None, random_state: int, columns: Mapping[str, Any]) -> Source:
     """Folds from a folder, a file, queries in memory, or (None) synthetic lists."""
-    k = 5 if n_folds is None else n_folds
-    if data is None:
-        return DealtQueries(_demonstration(), "synthetic", k, random_state)
-    if isinstance(data, Queries):
-        return DealtQueries(data, "queries", k, random_state)
-    path = Path(data)
-    if path.is_dir():
+    path = None if data is None or isinstance(data, Queries) else Path(data)
+    if path is not None and path.is_dir():
         if columns:
             raise ValueError(f"{path} is a folder of folds; naming columns is for CSV and Parquet files")
-        if n_folds is not None:
-            raise ValueError(f"{path} is a folder, which has folds of its own: leave out the number of folds")
+        if not isinstance(protocol, Letor | None):
+            raise ValueError(
+                f"{path} is a folder, which has folds of its own: leave out the protocol {protocol}, or give one file"
+            )
         return FolderOfFolds(path)
-    return DealtQueries(read_file(path, columns), path.name.split(".")[0], k, random_state)
+    dealt = protocol or KFold()
+    if isinstance(dealt, Letor):
+        raise ValueError("the protocol letor needs a folder of folds, Fold1, Fold2, …; for other data there is kfold")
+    times = None
+    if path is None:
+        queries, name = (_demonstration(), "synthetic") if data is None else (data, "queries")
+    elif isinstance(dealt, TimeSplit) and dealt.column is not None:
+        queries, times = _read_timed(path, dealt.column, columns)
+        name = path.name.split(".")[0]
+    else:
+        queries, name = read_file(path, columns), path.name.split(".")[0]
+    if times is None and isinstance(dealt, TimeSplit) and dealt.column is not None:
+        raise ValueError(f"{dealt}: a column of times is for CSV and Parquet files; leave it out to go by the order")
+    return DealtQueries(queries, name, dealt, random_state, times)
+
+
+def _read_timed(path: Path, column: str, columns: Mapping[str, Any]) -> tuple[Queries, np.ndarray | None]:
+    """Queries of a table and the time of each, its latest document's; the column of times is no feature."""
+    from podium.data.tables import is_table, read_table, read_times
+
+    if not is_table(path):
+        return read_file(path, columns), None
+    qid = columns.get("qid", "qid")
+    others, times = read_times(path, column, qid)
+    named = {qid, columns.get("label", "label"), columns.get("document_id")}
+    features = columns.get("features") or [name for name in others if name not in named]
+    queries = read_table(path, **{**columns, "features": features})
+    return queries, np.array([times[str(qid)] for qid in queries.qids])
 
 
 def read_file(

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from podium.experiments.protocol import VisibleFold
+from podium.experiments.sealed import VisibleFold
 from podium.queries import Queries
 
 _PARTS = ("train", "validation", "test")

@@ -55,9 +55,11 @@ class InProcess:
     def __exit__(self, *_: object) -> None:
         pass
 
-    def outcomes(self, tasks: Iterable[Task]) -> Iterator[tuple[Task, Any]]:
+    def outcomes(self, tasks: Iterable[Task | None]) -> Iterator[tuple[Task, Any]]:
         """Each task with its result or :class:`Failure`, in the order of completion."""
         for task in tasks:
+            if task is None:
+                raise RuntimeError("nothing is under way that tasks could wait for")
             yield task, _attempt(task)
 
 
@@ -75,8 +77,12 @@ class Workers:
         for worker in self._workers:
             worker.stop()
 
-    def outcomes(self, tasks: Iterable[Task]) -> Iterator[tuple[Task, Any]]:
-        """Each task with its result or :class:`Failure`, in the order of completion."""
+    def outcomes(self, tasks: Iterable[Task | None]) -> Iterator[tuple[Task, Any]]:
+        """Each task with its result or :class:`Failure`, in the order of completion.
+
+        None in place of a task means that the next one depends on tasks under way: it is asked for again after one of
+        them has ended.
+        """
         waiting = iter(tasks)
         while True:
             for worker in self._workers:
@@ -157,6 +163,9 @@ def _serve(pipe: connection.Connection) -> None:
             task = pipe.recv()
         except EOFError:
             return
+        except Exception as error:  # such as a class that cannot be imported here
+            pipe.send(("outcome", _failure(error)))
+            continue
         pipe.send(("outcome", _attempt(task)))
 
 
@@ -164,8 +173,12 @@ def _attempt(task: Task) -> Any:
     try:
         return task.function(*task.arguments)
     except Exception as error:
-        message = " ".join(str(error).split())
-        return Failure(f"{type(error).__name__}: {message}", traceback.format_exc())
+        return _failure(error)
+
+
+def _failure(error: Exception) -> Failure:
+    message = " ".join(str(error).split())
+    return Failure(f"{type(error).__name__}: {message}", traceback.format_exc())
 
 
 def _die_with_parent() -> None:

@@ -1,0 +1,350 @@
+"""Measure all methods anew and write the pages that show it: ``make reproduce``.
+
+    python tools/reproduce.py [--quick] [--jobs N] [--seeds N] [--methods A,B,…] [--only ohsumed|movielens]
+
+Data are looked for in $PODIUM_DATA or ../shared/data: ohsumed/ (LETOR 2.0), movielens-100k/ (if it is there). Finished
+trials are kept in podium-runs/: after an interruption the same command goes on where it was. ``--quick`` takes a few
+fast methods and leaves the documentation alone: its page goes to the folder of the run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+METRICS = ("ndcg@1", "ndcg@3", "ndcg@5", "ndcg@10", "map")
+QUICK = ("listnet", "ranksvm", "regression")
+BEGIN, END = "<!-- results: written by make reproduce -->", "<!-- /results -->"
+SHOWN_IN_README = 10
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="a few fast methods; the documentation stays as it is")
+    parser.add_argument("--jobs", type=int, help="worker processes (default: one a core)")
+    parser.add_argument("--seeds", type=int, default=1, help="seeds for methods that depend on one (default: 1)")
+    parser.add_argument("--methods", help="methods by name (default: all that `podium methods` lists, variants too)")
+    parser.add_argument("--only", choices=("ohsumed", "movielens"), help="one of the data sets")
+    parser.add_argument("--out", type=Path, help="where runs go (default: podium-runs/reproduce)")
+    options = parser.parse_args(argv)
+    data = find_data()
+    if data is None:
+        print("reproduce: no data: set PODIUM_DATA to the folder that has ohsumed/ in it", file=sys.stderr)
+        return 2
+    runs = options.out or ROOT / "podium-runs" / ("reproduce-quick" if options.quick else "reproduce")
+    if options.only != "movielens":
+        reproduce_ohsumed(data / "ohsumed", runs / "ohsumed", options)
+    if options.only != "ohsumed" and (data / "movielens-100k").is_dir():
+        reproduce_movielens(data / "movielens-100k", runs / "movielens", options)
+    return 0
+
+
+def find_data() -> Path | None:
+    """The folder of data sets, which are not part of the project."""
+    places = [os.environ.get("PODIUM_DATA"), ROOT.parent / "shared" / "data"]
+    return next((Path(place) for place in places if place and Path(place).is_dir()), None)
+
+
+def reproduce_ohsumed(data: Path, out: Path, options: argparse.Namespace) -> None:
+    import podium
+    from podium.cli.output import Reporter
+    from podium.experiments import Comparison
+    from podium.rankers.methods import METHODS
+
+    methods = options.methods or [*(QUICK if options.quick else METHODS), "blend"]
+    with Reporter() as reporter:
+        podium.compare(
+            data,
+            methods,
+            metrics=METRICS,
+            convention="letor",
+            seeds=options.seeds,
+            out=out,
+            jobs=options.jobs,
+            progress=reporter,
+        )
+    comparison = Comparison.load(out)
+    print(comparison)
+    root = out if options.quick else ROOT
+    today = datetime.date.today()
+    write(root / "docs" / "results" / "ohsumed.md", ohsumed_page(comparison, today))
+    picture(comparison, root / "docs" / "images" / "ohsumed.png")
+    if not options.quick:
+        readme = ROOT / "README.md"
+        write(readme, replaced(readme.read_text("utf-8"), readme_part(comparison, today)))
+
+
+def reproduce_movielens(data: Path, out: Path, options: argparse.Namespace) -> None:
+    """Ratings: 10, 20 and 50 of each user's train."""
+    from podium.cli.output import Reporter
+    from podium.experiments import Comparison
+    from podium.experiments.ratings import compare_ratings
+
+    quick = {"methods": [], "n": 10, "replicates": 1} if options.quick else {}
+    file = next(path for path in (data / "u.data", data / "u.data.gz") if path.exists())
+    with Reporter() as reporter:
+        found = compare_ratings(file, out=out, jobs=options.jobs, progress=reporter, **quick)
+    comparisons = {n: Comparison.load(comparison.folder) for n, comparison in found.items()}
+    for comparison in comparisons.values():
+        print(comparison)
+    root = out if options.quick else ROOT
+    write(root / "docs" / "results" / "movielens.md", movielens_page(comparisons, datetime.date.today()))
+
+
+def ohsumed_page(comparison, today: datetime.date) -> str:
+    """The page of results: tables, choices, tests, and all that is needed to get them again."""
+    from podium.experiments.table import markdown
+
+    _, _, table = markdown(comparison).partition("\n")
+    return "\n".join(
+        [
+            "# All methods on OHSUMED",
+            "",
+            "Written by `make reproduce`; every figure is computed, none is typed in. "
+            + when_and_where(comparison, today),
+            "",
+            "LETOR 2.0 OHSUMED: 106 queries, 16,140 documents, 25 features, grades 0 to 2, the five official folds. "
+            f"Best first by {comparison.primary} on the test parts; which method we would have *picked* is decided on "
+            "the validation parts alone and comes [below](#picked-on-validation).",
+            table,
+            *picked(comparison),
+            *tests(comparison),
+            *ranks(comparison),
+            *seeds(comparison),
+            *context(comparison, comparison.published),
+        ]
+    )
+
+
+def movielens_page(comparisons, today: datetime.date) -> str:
+    """A section for each number of training ratings."""
+    from podium.experiments.table import markdown
+
+    lines = [
+        "# All rankers of ratings on MovieLens 100K",
+        "",
+        "Written by `make reproduce`; every figure is computed.",
+        "",
+    ]
+    for n, comparison in comparisons.items():
+        _, _, table = markdown(comparison).partition("\n")
+        lines += [f"## {n} training ratings a user", "", when_and_where(comparison, today), table]
+        own = [part for part in comparison.published if f" {n} training" in part.title]
+        lines += [line.replace("## ", "### ", 1) for line in (*tests(comparison), *context(comparison, own))]
+    return "\n".join(lines)
+
+
+def when_and_where(comparison, today: datetime.date) -> str:
+    about, machine = comparison.described, comparison.described.get("machine", {})
+    versions = ", ".join(f"{name} {version}" for name, version in about.get("versions", {}).items())
+    fitted = sum(row.search_seconds for row in comparison.rows)
+    return (
+        f"{today:%d %B %Y}; {machine.get('cores')} cores, {machine.get('cpu') or machine.get('processor')}; "
+        f"{versions}; Podium {comparison.configuration['podium']}; seeds {', '.join(map(str, comparison.seeds))}; "
+        f"convention `{comparison.convention}`; wall time {duration(about.get('total_seconds', comparison.seconds))}, "
+        f"of all {comparison.trials.height} fits together {duration(fitted)} (training alone)."
+    )
+
+
+def picked(comparison) -> list[str]:
+    """The method that validation picks, beside the best official figures."""
+    best = comparison.best_on_validation
+    official = next((table for table in comparison.published if table.exact), None)
+    rows = sorted((row for row in comparison.rows if row.estimates), key=lambda row: -row.validation)
+    lines = [
+        "",
+        "## Picked on validation",
+        "",
+        f"By {comparison.primary} on the validation parts, mean of the five folds, the methods come in this order: "
+        + ", ".join(f"{row.method} {row.validation:.4f}" for row in rows[:8])
+        + f", … So the pick is **{best}**; no test query had a say in it. "
+        "Figures on validation flatter, the more the more was chosen there: number of rounds, weights of the "
+        "[blend](../compare.md#choosing-hyper-parameters).",
+        "",
+    ]
+    if official is None or best is None:
+        return lines
+    mine = next(row for row in rows if row.method == best)
+    lines += ["| metric | best official | whose | " + best + " | higher? |", "|---|---:|---|---:|---|"]
+    wins = 0
+    for metric in comparison.metrics:
+        whose, figure = official.best(metric) or ("", float("nan"))
+        higher = mine.estimates[metric].mean > figure
+        wins += higher
+        value = f"{mine.estimates[metric].mean:.4f}"
+        lines.append(f"| {metric} | {figure:.4f} | {whose} | {value} | {'yes' if higher else 'no'} |")
+    return [*lines, "", f"Higher in {wins} of {len(comparison.metrics)}.", ""]
+
+
+def tests(comparison) -> list[str]:
+    """Every method against the pick, query by query."""
+    reference = comparison.best_on_validation
+    unit = {"query": "queries"}.get(comparison.configuration.get("unit", "query"), "users")
+    lines = [
+        f"## Against {reference}",
+        "",
+        f"Differences of {comparison.primary} over the {comparison.n_queries} test {unit}, method minus {reference}, "
+        "with 95 % bootstrap interval; d is Cohen's, of paired values; p from the paired randomisation test, "
+        "Holm-corrected.",
+        "",
+        "| method | difference | interval | d | wins / ties / losses | p |",
+        "|---|---:|---:|---:|---:|---:|",
+    ]
+    for name, pair in comparison.against(reference).items():
+        lines.append(
+            f"| {name} | {pair.difference:+.4f} | {pair.low:+.4f} to {pair.high:+.4f} | {pair.effect:+.2f} | "
+            f"{pair.wins} / {pair.ties} / {pair.losses} | {pair.p_value:.3f} |"
+        )
+    return [*lines, ""]
+
+
+def ranks(comparison) -> list[str]:
+    found = comparison.critical_difference()
+    lines = [
+        "## Mean ranks",
+        "",
+        f"Rank on each query by {comparison.primary}, mean over queries. Friedman's test that all are alike: "
+        f"p = {found.p_value:.2g}. Nemenyi's critical difference at {found.level:g} is {found.distance:.2f}.",
+        "",
+        "- " + ", ".join(f"{name} {rank:.2f}" for name, rank in found.ranks.items()),
+    ]
+    lines += [f"- Not told apart: {group[0]} to {group[-1]} ({len(group)} methods)" for group in found.groups]
+    return [*lines, ""]
+
+
+def seeds(comparison) -> list[str]:
+    """The spread over seeds, apart from that over queries."""
+    rows = [row for row in comparison.rows if row.seed_spread]
+    if not rows:
+        return []
+    metric = comparison.primary
+    lines = [
+        "## Seeds",
+        "",
+        f"Standard deviation of {metric} over {len(comparison.seeds)} seeds, beside half of the 95 % interval over "
+        "queries.",
+        "",
+        "| method | over seeds | over queries |",
+        "|---|---:|---:|",
+        *(f"| {row.method} | {row.seed_spread[metric]:.4f} | {row.estimates[metric].half_width:.4f} |" for row in rows),
+    ]
+    return [*lines, ""]
+
+
+def context(comparison, tables) -> list[str]:
+    """What was published for relatives of the data: not comparable, and said so."""
+    lines: list[str] = []
+    for table in tables:
+        metrics = [m for m in comparison.metrics if any(m in row.figures for row in table.rows)]
+        if table.exact or not metrics:
+            continue
+        lines += [
+            f"## {table.label[0].upper()}{table.label[1:]}",
+            "",
+            f"Not comparable with ours: {table.note}. Source: {table.source}; convention {table.convention}.",
+            "",
+            "| method | " + " | ".join(metrics) + " |",
+            "|---|" + "---:|" * len(metrics),
+        ]
+        for row in table.rows:
+            cells = [f"{row.figures[m]:.4f}" if m in row.figures else "–" for m in metrics]
+            lines.append(f"| {row.method} | " + " | ".join(cells) + " |")
+        lines.append("")
+    return lines
+
+
+def readme_part(comparison, today: datetime.date) -> str:
+    """The README's short table and picture."""
+    official = next((table for table in comparison.published if table.exact), None)
+    best = comparison.best_on_validation
+    rows = [row for row in comparison.rows if row.estimates][:SHOWN_IN_README]
+    lines = [
+        "| OHSUMED (LETOR 2.0), convention `letor` | " + " | ".join(comparison.metrics) + " |",
+        "|---|" + "---:|" * len(comparison.metrics),
+    ]
+    for row in rows:
+        name = f"**{row.method}** (picked on validation)" if row.method == best else row.method
+        lines.append(f"| {name} | " + " | ".join(f"{row.estimates[m].mean:.4f}" for m in comparison.metrics) + " |")
+    if official is not None:
+        cells = [f"{found[1]:.4f} ({found[0]})" if (found := official.best(m)) else "–" for m in comparison.metrics]
+        lines.append("| *best official baseline of each column* | " + " | ".join(cells) + " |")
+    shown = (
+        f"The best {len(rows)} of {len(comparison.methods)} methods" if len(rows) < len(comparison.methods) else "All"
+    )
+    lines += [
+        "",
+        f"{shown} by {comparison.primary}; five folds, hyper-parameters chosen on validation, {today:%d %B %Y}. "
+        "[All methods, intervals, tests](docs/results/ohsumed.md); `make reproduce` computes them anew.",
+        "",
+        "![Our methods and the official baselines on OHSUMED](docs/images/ohsumed.png)",
+    ]
+    return "\n".join(lines)
+
+
+def replaced(text: str, part: str) -> str:
+    """The text with the part between its markers replaced; raises if it has none."""
+    before, begin, rest = text.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        raise ValueError(f"README.md has no lines {BEGIN} and {END} to put the results between")
+    return f"{before}{BEGIN}\n\n{part}\n\n{END}{after}"
+
+
+def picture(comparison, path: Path) -> None:
+    """NDCG@10 and the primary metric of each method with intervals, and the official baselines as diamonds."""
+    try:
+        import matplotlib
+    except ModuleNotFoundError:
+        print("reproduce: no picture: pip install 'podium[report]'", file=sys.stderr)
+        return
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    rows = [row for row in comparison.rows if row.estimates and row.method != "random"][::-1]
+    official = next((table for table in comparison.published if table.exact), None)
+    metrics = list(dict.fromkeys(["ndcg@10", comparison.primary]))
+    figure, axes = pyplot.subplots(1, len(metrics), sharey=True, figsize=(9, 1.2 + 0.24 * len(rows)), squeeze=False)
+    for axis, metric in zip(axes[0], metrics, strict=True):
+        means = [row.estimates[metric].mean for row in rows]
+        errors = [
+            [r.estimates[metric].mean - r.estimates[metric].low for r in rows],
+            [r.estimates[metric].high - r.estimates[metric].mean for r in rows],
+        ]
+        axis.errorbar(means, range(len(rows)), xerr=errors, fmt="o", color="#1f4e79", ecolor="#b8c7d9", label="ours")
+        if official is not None:
+            by_ours = {row.ours: row.figures.get(metric) for row in official.rows}
+            pairs = [(by_ours[row.method], i) for i, row in enumerate(rows) if by_ours.get(row.method) is not None]
+            axis.plot(*zip(*pairs, strict=True), "D", color="#c55a11", label="official, same method") if pairs else None
+            if best := official.best(metric):
+                axis.axvline(best[1], color="#c55a11", linestyle=":", linewidth=1, label=f"best official ({best[0]})")
+        axis.set_title(f"{metric} ({comparison.convention})", fontsize=10)
+        axis.grid(axis="x", color="#e5e5e5")
+        axis.spines[["top", "right"]].set_visible(False)
+    axes[0][0].set_yticks(range(len(rows)), [row.method for row in rows])
+    axes[0][-1].legend(fontsize=8, loc="lower left")
+    figure.tight_layout()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=120)
+    pyplot.close(figure)
+
+
+def duration(seconds: float) -> str:
+    minutes = round(seconds / 60)
+    return f"{seconds:.0f} s" if seconds < 90 else f"{minutes} min" if minutes < 90 else f"{minutes / 60:.1f} h"
+
+
+def write(path: Path, text: str) -> None:
+    from podium.files import atomic_write
+
+    with atomic_write(path) as file:
+        file.write(text.rstrip() + "\n")
+    print(f"wrote {path}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
