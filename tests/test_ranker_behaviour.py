@@ -19,7 +19,12 @@ NAMES = [name for name, method in METHODS.items() if not method.variant]
 FIXED = {"random_state": 0}
 
 
-QUICK = {"structrank": {"epochs": 3, "restarts": 1}}
+QUICK = {
+    "structrank": {"epochs": 3, "restarts": 1},
+    "boltzrank": {"epochs": 20, "restarts": 1},
+    "softrank": {"epochs": 20},
+    **dict.fromkeys(("gbdt", "gbrank", "intervalrank", "lambdamart"), {"n_trees": 15}),
+}
 
 
 def build(name: str, **settings):

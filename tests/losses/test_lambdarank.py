@@ -276,3 +276,12 @@ def test_wrong_settings_are_refused(parameters: dict[str, object], message: str)
 def test_labels_too_large_for_gains_are_refused() -> None:
     with pytest.raises(ValueError, match="label 2000"):
         LambdaRankLoss().bind([2000.0, 0.0], [0, 2])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_score_of_minus_a_hundredth_is_nothing_special(dtype: type) -> None:
+    # The loop over pairs runs on past the list's end, on padding, whose score must not be 0.01 above any other.
+    labels, offsets, scores = [0.0, 1.0, 2.0], [0, 3], np.array([-0.01, -1.0, -2.0], dtype)
+    shifted = LambdaRankLoss().value_and_gradient(scores + dtype(1), labels, offsets)
+    result = LambdaRankLoss().value_and_gradient(scores, labels, offsets)
+    np.testing.assert_allclose(result.d_scores, shifted.d_scores, rtol=1e-5)

@@ -228,7 +228,7 @@ class BaseRanker(BaseEstimator):  # type: ignore[misc]
 
     def _standardize(self, queries: Queries, scorer: Scorer) -> Standardization | None:
         """Learn the standardization asked for; returns it if it is for the scorer to take into its model."""
-        if self.normalize != "standard":
+        if self.normalize != "standard" or scorer.scale_free:
             return None
         standardization = Standardization.fit(queries.features)
         if scorer.folds_standardization:

@@ -103,30 +103,41 @@ class PMOP(LinearPreset):
         Both are row numbers, single or of equal length. Estimated from ``n_samples`` partitions of each list drawn from
         the model (exact draws, seeded by ``random_state``): the standard error is at most 1/(2√n_samples).
         """
-        require_count("n_samples", n_samples)
         queries, scores = self._lists(X, qid)
         place = queries.restore(np.arange(queries.n_documents))
         i, j = (place[np.atleast_1d(np.asarray(rows, np.int64))] for rows in (first, second))
-        query = queries.query_of_document
-        if len(i) != len(j) or (query[i] != query[j]).any():
-            raise ValueError("first and second must be row numbers of documents of the same lists, pair by pair")
-        above, tied = np.empty(len(i)), np.empty(len(i))
-        for q in np.unique(query[i]):
-            start, stop = queries.offsets[q], queries.offsets[q + 1]
-            seeds = streams(seed_of(self.random_state), int(q), n_samples)
-            groups = sample_partitions(self._kind(), scores[start:stop], n_samples, seeds)
-            asked = np.flatnonzero(query[i] == q)
-            mine, other = groups[:, i[asked] - start], groups[:, j[asked] - start]
-            above[asked], tied[asked] = (mine < other).mean(axis=0), (mine == other).mean(axis=0)
-        return PairProbabilities(above, tied, 1.0 - above - tied)
+        return pairs_in_lists(self._kind(), scores, queries.offsets, i, j, n_samples, seed_of(self.random_state))
 
     def _kind(self) -> int:
-        if self.potential not in ("arithmetic", "geometric"):
-            raise ValueError("probabilities are known for the arithmetic and the geometric potential only")
-        return GEOMETRIC if self.potential == "geometric" else ARITHMETIC
+        return potential_kind(self.potential)
 
     def _lists(self, X: Any, qid: Any) -> tuple[Any, np.ndarray]:
         self._require_fitted()
         queries = as_queries(X, qid=qid, labelled=False)
         self._check_features(queries, X)
         return queries, self._scores(queries)
+
+
+def potential_kind(potential: Any) -> int:
+    """The number by which the samplers know a potential."""
+    if potential not in ("arithmetic", "geometric"):
+        raise ValueError("probabilities are known for the arithmetic and the geometric potential only")
+    return GEOMETRIC if potential == "geometric" else ARITHMETIC
+
+
+def pairs_in_lists(
+    kind: int, scores: np.ndarray, offsets: np.ndarray, i: np.ndarray, j: np.ndarray, n_samples: int, seed: int
+) -> PairProbabilities:
+    """How rows ``i`` of the grouped scores compare with rows ``j`` of the same lists, from partitions of each list."""
+    require_count("n_samples", n_samples)
+    query = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    if len(i) != len(j) or (query[i] != query[j]).any():
+        raise ValueError("first and second must be row numbers of documents of the same lists, pair by pair")
+    above, tied = np.empty(len(i)), np.empty(len(i))
+    for q in np.unique(query[i]):
+        start, stop = offsets[q], offsets[q + 1]
+        groups = sample_partitions(kind, scores[start:stop], n_samples, streams(seed, int(q), n_samples))
+        asked = np.flatnonzero(query[i] == q)
+        mine, other = groups[:, i[asked] - start], groups[:, j[asked] - start]
+        above[asked], tied[asked] = (mine < other).mean(axis=0), (mine == other).mean(axis=0)
+    return PairProbabilities(above, tied, 1.0 - above - tied)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any, Self
 
 from podium.losses.base import Loss
-from podium.rankers.base import BaseRanker
+from podium.rankers.trees import TreeMethods
 from podium.scorers.base import Scorer
 from podium.scorers.linear import Linear
 from podium.training.base import Trainer
 
 
-class Ranker(BaseRanker):
+class Ranker(TreeMethods):
     """A loss, a scorer and a trainer as one scikit-learn estimator.
 
     Parameters
@@ -80,4 +80,5 @@ def trainer_for(loss: Loss, scorer: Scorer) -> Trainer:
     """The trainer used when the user names none."""
     from podium.training.stochastic import Stochastic
 
-    return scorer.default_trainer() if loss.has_gradient else Stochastic()
+    trainer = scorer.default_trainer()
+    return trainer if loss.has_gradient or not trainer.needs_gradient else Stochastic()

@@ -6,6 +6,7 @@ from podium.scorers.linear import Linear, LinearModel
 from podium.scorers.mlp import MLP, MLPModel
 from podium.scorers.potentials import Potentials, PotentialsModel
 from podium.scorers.torch import Torch, TorchModel
+from podium.scorers.trees import Trees, TreesModel
 
 __all__ = [
     "MLP",
@@ -21,4 +22,6 @@ __all__ = [
     "SmoothModel",
     "Torch",
     "TorchModel",
+    "Trees",
+    "TreesModel",
 ]

@@ -30,6 +30,8 @@ class Scorer(Parameterized):
     """May features be NaN?"""
     listwise: ClassVar[bool] = False
     """Does a document's score depend on the other documents of its list? Predicting then needs query ids."""
+    scale_free: ClassVar[bool] = False
+    """Is it the same function whatever the features are multiplied by? It is then given them as they are."""
     folds_standardization: ClassVar[bool] = False
     """Does :meth:`start` take a standardization into the model? Otherwise it is given features already standardized."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -34,6 +34,8 @@ class LBFGS(Trainer):
     An L1 penalty is solved exactly: each penalised weight is split into its positive and negative part, both bounded by
     zero, so weights that vanish are exact zeros.
     """
+
+    needs_gradient: ClassVar[bool] = True
 
     def __init__(
         self,

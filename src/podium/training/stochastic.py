@@ -233,13 +233,15 @@ class _LinearEpoch(Epoch):
     def run(self, theta: np.ndarray, order: np.ndarray, rate: float) -> float:
         model, bound = self.objective.model, self.objective.bound
         assert isinstance(model, LinearModel)
-        total, self.step = linear_epoch(bound.kernel)(
+        call = bound.call(self.scores, self.d_scores, theta[len(model.theta) :])
+        total, self.step = linear_epoch(
+            call.entry,
+            call.address,
             as_rows(self.objective.queries.features),
             bound.offsets,
             bound.weights,
             order,
             self.settings.batch_size,
-            bound.prepared,
             theta,
             model.has_intercept,
             model.mean,
@@ -270,15 +272,17 @@ class _NetworkEpoch(_LinearEpoch):
     def run(self, theta: np.ndarray, order: np.ndarray, rate: float) -> float:
         model, bound = self.objective.model, self.objective.bound
         assert isinstance(model, NetworkModel)
+        call = bound.call(self.scores, self.d_scores, theta[len(model.theta) :])
         total, self.step = call_with_network(
-            network_epoch(bound.kernel),
+            network_epoch,
             model,
             self.objective.queries.features,
+            call.entry,
+            call.address,
             bound.offsets,
             bound.weights,
             order,
             self.settings.batch_size,
-            bound.prepared,
             theta,
             model.l2_weights(),
             self.l1,

@@ -8,6 +8,9 @@ from contextlib import AbstractContextManager, contextmanager
 from podium.losses.base import Loss
 from podium.queries import Queries
 
+LITTLE_WORK = 500_000
+"""Numbers read in a pass over the data; with fewer, waiting for a second thread costs more than it saves."""
+
 
 def quiet_blas() -> AbstractContextManager[object]:
     """Within this, BLAS uses one thread.
@@ -26,13 +29,20 @@ def enough_threads(queries: Queries, loss: Loss) -> Iterator[None]:
 
     Waiting for a second thread takes microseconds on an idle machine but a time slice, milliseconds, on a busy one.
     """
-    from numba import get_num_threads, set_num_threads
-
     work = queries.features.size  # of a sparse matrix: the entries it stores
     if loss.cost != "n":
         work += int((queries.sizes**2).sum())
+    with threads_for(work):
+        yield
+
+
+@contextmanager
+def threads_for(work: int) -> Iterator[None]:
+    """Within this, compiled loops over so many numbers use one thread if more are not worth it."""
+    from numba import get_num_threads, set_num_threads
+
     before = get_num_threads()
-    set_num_threads(1 if work < 500_000 else before)
+    set_num_threads(1 if work < LITTLE_WORK else before)
     try:
         yield
     finally:

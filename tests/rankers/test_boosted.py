@@ -1,0 +1,87 @@
+"""Presets on trees are a loss and Trees, and what their trees can tell."""
+
+from __future__ import annotations
+
+import lightgbm
+import numpy as np
+import pytest
+
+import podium
+from podium import losses
+from podium.archive import ModelFileError, read_archive, write_archive
+from podium.rankers.methods import METHODS
+from podium.scorers import LinearModel, Trees
+
+TREES = {"n_trees": 5, "n_leaves": 4}
+
+
+@pytest.fixture(scope="module")
+def queries():
+    return podium.make_queries(25, 8, 4, random_state=0)
+
+
+@pytest.mark.parametrize(
+    ("preset", "loss"),
+    [
+        (podium.LambdaMART(truncation=5, **TREES), losses.LambdaRankLoss(truncation=5, truncated_ideal=True)),
+        (podium.GBDT(**TREES), losses.RegressionLoss(normalize=False)),
+        (podium.GBRank(regression=0.5, **TREES), losses.GBRankLoss(regression=0.5)),
+        (podium.IntervalRank(separation=0.1, **TREES), losses.IntervalRankLoss(separation=0.1)),
+        (podium.IsotonicRank(**TREES), losses.IsotonicLoss()),
+        (podium.QueryOffset(**TREES), losses.QueryOffsetLoss(normalize=False)),
+    ],
+    ids=repr,
+)
+def test_a_preset_is_its_parts(queries, preset, loss) -> None:
+    of_parts = podium.Ranker(loss, Trees(**TREES), random_state=0).fit(queries)
+    np.testing.assert_array_equal(
+        preset.set_params(random_state=0).fit(queries).predict(queries), of_parts.predict(queries)
+    )
+    assert preset.score(queries) > 0.7
+
+
+@pytest.fixture(scope="module")
+def ranker(queries):
+    return podium.GBDT(**TREES, tree_options={"feature_fraction": 0.9}, random_state=0).fit(queries)
+
+
+def test_what_trees_tell(queries, ranker) -> None:
+    shap = ranker.contributions(queries)
+    assert shap.shape == (queries.n_documents, 5)
+    np.testing.assert_allclose(shap.sum(axis=1), ranker.predict(queries), rtol=1e-9)
+    np.testing.assert_allclose(shap[:, -1], queries.labels.mean(), rtol=0.1)  # of trees grown from the mean
+    assert ranker.feature_importance("split").sum() == 5 * 3
+    assert ranker.feature_importances_.sum() == pytest.approx(1)
+    stages = list(ranker.staged_predict(queries))
+    assert len(stages) == 5
+    np.testing.assert_allclose(stages[-1], ranker.predict(queries))
+
+
+def test_lightgbm_reads_what_is_exported(queries, ranker, tmp_path) -> None:
+    path = tmp_path / "trees.txt"
+    ranker.export_lightgbm(path)
+    theirs = lightgbm.Booster(model_file=path)
+    np.testing.assert_array_equal(theirs.predict(queries.features), ranker.predict(queries))
+    np.testing.assert_array_equal(theirs.feature_importance("gain"), ranker.feature_importance())
+
+
+def test_a_tampered_file_is_refused(queries, ranker, tmp_path) -> None:
+    ranker.save(tmp_path / "good.podium")
+    header, state = read_archive(tmp_path / "good.podium")
+    bad = state["model.trees"].replace("left_child=", "left_child=123456789 ", 1)
+    write_archive(tmp_path / "bad.podium", header, {**state, "model.trees": bad})
+    with pytest.raises(ModelFileError, match=r"bad\.podium: tree 0 of the model has 4 entries of left_child"):
+        podium.load(tmp_path / "bad.podium")
+
+
+def test_rankers_without_trees_say_so(queries) -> None:
+    linear = podium.Ranker(losses.RegressionLoss())
+    linear.model_ = LinearModel.from_coefficients(np.ones(4))
+    assert not hasattr(linear, "feature_importances_")
+    for ask in (linear.feature_importance, lambda: linear.contributions(queries)):
+        with pytest.raises(ValueError, match="no trees: its scorer is Linear"):
+            ask()
+
+
+def test_list_losses_on_trees(queries) -> None:
+    assert METHODS["listmle-trees"].build(n_trees=10, random_state=0).fit(queries).score(queries) > 0.7
