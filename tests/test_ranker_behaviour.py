@@ -21,7 +21,7 @@ FIXED = {"random_state": 0}
 
 QUICK = {
     "structrank": {"epochs": 3, "restarts": 1},
-    "boltzrank": {"epochs": 20, "restarts": 1},
+    "boltzrank": {"epochs": 20, "restarts": 1, "early_stopping": True},
     "softrank": {"epochs": 20},
     **dict.fromkeys(("gbdt", "gbrank", "intervalrank", "lambdamart"), {"n_trees": 15}),
 }

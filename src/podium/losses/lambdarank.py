@@ -57,6 +57,9 @@ class LambdaRankLoss(Loss):
     normalize : bool
         Divide each weight by 0.01 + |s_i − s_j| (unless all scores are equal), and multiply a query's gradient by
         log2(1 + Λ) / Λ, Λ being the sum of its entries' magnitudes pair by pair, so that queries count about equally.
+    truncated_ideal : bool
+        Divide gains by the ideal DCG of the first ``truncation`` ranks, as LightGBM does, instead of the metric's own:
+        long lists with much to find then count for more. LambdaMART is better off with it.
 
     Examples
     --------
@@ -73,12 +76,18 @@ class LambdaRankLoss(Loss):
     cost = "n × truncation"
 
     def __init__(
-        self, metric: str = "ndcg", truncation: int | None = 30, sigma: float = 1.0, normalize: bool = True
+        self,
+        metric: str = "ndcg",
+        truncation: int | None = 30,
+        sigma: float = 1.0,
+        normalize: bool = True,
+        truncated_ideal: bool = False,
     ) -> None:
         self.metric = metric
         self.truncation = truncation
         self.sigma = sigma
         self.normalize = normalize
+        self.truncated_ideal = truncated_ideal
 
     def prepare(self, labels: np.ndarray, offsets: np.ndarray) -> tuple[Any, ...]:
         name, cutoff = _parse(self.metric)
@@ -88,8 +97,9 @@ class LambdaRankLoss(Loss):
         longest = int(np.diff(offsets).max(initial=0))
         ranks = np.arange(1, longest + 1)
         discounts = np.where(ranks <= (cutoff or longest), 1.0 / (np.log2(1 + ranks) if name == "ndcg" else ranks), 0.0)
-        values = _VALUES[name](labels, offsets, discounts)
         rows = longest if self.truncation is None else int(self.truncation)
+        ideal = np.where(ranks <= rows, discounts, 0.0) if self.truncated_ideal else discounts
+        values = _VALUES[name](labels, offsets, ideal)
         return values, discounts, METRICS[name], rows, float(self.sigma), bool(self.normalize)
 
 
@@ -216,6 +226,8 @@ def _weighted_pairs(
         v[r] = values[order[r]]
         is_real[r] = 1
         lower[r] = b[r]
+    for r in range(n, len(s)):
+        s[r] = s[n - 1]  # not 0: a lead of −0.01 over the padding would be a division by zero
     # Weights are divided by least + share * gap: by 0.01 + |s_i − s_j|, or by 1.
     by_gap = normalize and s[0] > s[n - 1]
     least, share = number(LEAST_GAP if by_gap else 1.0), number(1.0 / sigma if by_gap else 0.0)
