@@ -23,7 +23,7 @@ QUICK = {
     "structrank": {"epochs": 3, "restarts": 1},
     "boltzrank": {"epochs": 20, "restarts": 1, "early_stopping": True},
     "softrank": {"epochs": 20},
-    **dict.fromkeys(("gbdt", "gbrank", "intervalrank", "lambdamart"), {"n_trees": 15}),
+    **{key: {"n_trees": 15} for key in ("gbdt", "gbrank", "intervalrank", "lambdamart")},
 }
 
 

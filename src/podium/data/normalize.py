@@ -17,8 +17,8 @@ def normalize(features: Any, offsets: np.ndarray, how: str) -> np.ndarray:
     """Rescale each feature within each query.
 
     ``"minmax"`` maps the query's smallest value to 0 and its largest to 1; ``"zscore"`` subtracts the query's mean and
-    divides by its standard deviation. A feature that is constant in a query becomes 0 there. Missing values (NaN) do not
-    count and stay missing. The dtype is kept.
+    divides by its standard deviation. A feature that is constant in a query becomes 0 there. Missing values (NaN) do
+    not count and stay missing. The dtype is kept.
     """
     choose("how", how, WITHIN_QUERY)
     if sparse.issparse(features):
