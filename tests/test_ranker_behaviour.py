@@ -22,7 +22,7 @@ FIXED = {"random_state": 0}
 QUICK = {
     "structrank": {"epochs": 3, "restarts": 1},
     "boltzrank": {"epochs": 20, "restarts": 1, "early_stopping": True},
-    "softrank": {"epochs": 20},
+    "softrank": {"epochs": 20, "early_stopping": True},
     **{key: {"n_trees": 15} for key in ("gbdt", "gbrank", "intervalrank", "lambdamart")},
 }
 

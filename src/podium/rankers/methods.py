@@ -80,8 +80,8 @@ def _on_trees(
     return Ranker(loss(), trees, normalize=normalize, random_state=random_state)
 
 
-# As in the paper, a run is trained to its end and validation queries choose between runs: the best of all epochs of all
-# runs on a few queries would be luck.
+# Networks are trained to their end, as in BoltzRank's paper, and validation queries choose between runs: the best of all
+# epochs of all runs on a few queries would be luck.
 _BOLTZRANK: dict[str, Sequence[Any]] = {
     "metric": ["ndcg@5", "map"],
     "weight": [0.5, 0.9],
@@ -190,11 +190,11 @@ METHODS: Mapping[str, Method] = {
         ),
         Method(
             "softrank",
-            partial(SoftRank, epochs=50, n_jobs=1),
+            partial(SoftRank, epochs=50, early_stopping=False, n_jobs=1),
             "NDCG expected under noisy scores",
             "Taylor et al., WSDM 2008",
             "listwise",
-            {"sigma": LogUniform(0.3, 1.0), "early_stopping": [True, False]},
+            {"sigma": LogUniform(0.3, 1.0), "l2": LogUniform(1e-4, 1e-3)},
             stochastic=True,
         ),
         Method(
