@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from podium.experiments.beside import Beside, beside, figures
-from podium.experiments.comparison import LEVELS, Comparison, Row
+from podium.experiments.comparison import Comparison
+from podium.experiments.rows import LEVELS, Row
 from podium.experiments.table import beside_note, notes, seconds, title
 
 _SPECIAL = str.maketrans(

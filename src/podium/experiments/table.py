@@ -8,7 +8,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from podium.experiments.beside import Beside, beside, figures
-from podium.experiments.comparison import LEVELS, Comparison, Row
+from podium.experiments.comparison import Comparison
+from podium.experiments.rows import LEVELS, Row
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

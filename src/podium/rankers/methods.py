@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from podium.losses import ListMLELoss, ListNetLoss, PMOPLoss, StructRankLoss
+from podium.losses import ListMLELoss, ListNetLoss, PMOPLoss, StructRankLoss, WithRegression
 from podium.losses.base import Loss
 from podium.rankers.base import BaseRanker
 from podium.rankers.boltzrank import BoltzRank
@@ -80,8 +80,12 @@ def _on_trees(
     return Ranker(loss(), trees, normalize=normalize, random_state=random_state)
 
 
-# Networks are trained to their end, as in BoltzRank's paper, and validation queries choose between runs: the best of all
-# epochs of all runs on a few queries would be luck.
+def _listmle_trees_with_regression(regression: float = 0.1, **settings: Any) -> Ranker:
+    return _on_trees(lambda: WithRegression(ListMLELoss(), regression), **settings)
+
+
+# Networks are trained to their end, as in BoltzRank's paper, and validation queries choose between runs: the best of
+# all epochs of all runs on a few queries would be luck.
 _BOLTZRANK: dict[str, Sequence[Any]] = {
     "metric": ["ndcg@5", "map"],
     "weight": [0.5, 0.9],
@@ -363,6 +367,15 @@ METHODS: Mapping[str, Method] = {
                 ("listnet", "ListNet", ListNetLoss, "Cao et al., ICML 2007"),
                 ("pmop", "PMOP", PMOPLoss, "Truyen et al., SDM 2011"),
             )
+        ),
+        Method(
+            "listmle-trees-reg",
+            partial(_listmle_trees_with_regression, **_FEW),
+            "ListMLE's loss on boosted trees with a regression term",
+            "Moon et al., WSDM 2010",
+            "listwise",
+            {"n_leaves": [4, 16], "regression": LogUniform(0.01, 0.1, 1.0)},
+            variant=True,
         ),
         Method("best-feature", _best_feature, "the best single feature, up or down", "floor", "floor"),
         Method("random", RandomRanker, "chance", "floor", "floor"),

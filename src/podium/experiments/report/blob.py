@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from podium.experiments.comparison import Comparison, Row, format_parameters
+from podium.experiments.comparison import Comparison
 from podium.experiments.details import CUTOFFS
 from podium.experiments.report.disagreement import agreement, duels
 from podium.experiments.report.published import published_curves
 from podium.experiments.report.rankings import one_seed, places, rankings
+from podium.experiments.rows import Row, format_parameters
 from podium.experiments.runs import Record
 from podium.experiments.table import units
 

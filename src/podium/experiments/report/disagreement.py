@@ -6,8 +6,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from podium.experiments.comparison import Comparison, Row
+from podium.experiments.comparison import Comparison
 from podium.experiments.report.rankings import by_fold
+from podium.experiments.rows import Row
 from podium.experiments.statistics import TIE
 
 SAMPLED = 400

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from html import escape
 
-from podium.experiments.comparison import Estimate
+from podium.experiments.rows import Estimate
 
 
 def section(name: str, heading: str, *parts: str, lead: str = "") -> str:

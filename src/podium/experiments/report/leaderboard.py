@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from html import escape
 
-from podium.experiments.comparison import Comparison, Row
+from podium.experiments.comparison import Comparison
 from podium.experiments.report.blob import family
 from podium.experiments.report.html import bullets, cell, head, row_head, section, table, whisker
 from podium.experiments.report.published import published_rows
+from podium.experiments.rows import Row
 from podium.experiments.statistics import Paired
 from podium.experiments.table import notes, seconds
 

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from podium.experiments.comparison import Comparison, Row
+from podium.experiments.comparison import Comparison
 from podium.experiments.details import Details, TestQueries
+from podium.experiments.rows import Row
 from podium.experiments.runs import Record
 
 DEPTH = 20

@@ -6,8 +6,9 @@ from dataclasses import asdict
 from html import escape
 from typing import Any
 
-from podium.experiments.comparison import Comparison, format_parameters
+from podium.experiments.comparison import Comparison
 from podium.experiments.report.html import bullets, cell, facts, figure, head, row_head, section, table
+from podium.experiments.rows import format_parameters
 from podium.experiments.runs import Record, surroundings
 from podium.experiments.table import complaints, seconds
 
