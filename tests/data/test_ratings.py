@@ -57,7 +57,9 @@ def test_grouped_by_user_in_order_of_appearance() -> None:
     assert r.values.tolist() == [1, 3, 2, 4]
     assert r.times.tolist() == [4, 2, 3, 1]
     assert r.user.tolist() == [0, 0, 1, 2]
-    assert r.users.numbers(["c", "x"]).tolist() == [2, -1]
+    assert r.user_numbers.numbers(["c", "x"]).tolist() == [2, -1]
+    np.testing.assert_array_equal(r.users, r.user_ids[r.user])
+    np.testing.assert_array_equal(r.items, r.item_ids[r.item])
     with pytest.raises(ValueError, match="read-only"):
         r.user_ids[0] = "z"
     few = r.take([3, 0])  # users and items keep their numbers

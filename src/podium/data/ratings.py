@@ -38,8 +38,10 @@ class Ratings:
     Attributes
     ----------
     offsets : (n_users + 1,) int64
-    item : (n_ratings,) int64
-        Number of each rating's item.
+    users, items : (n_ratings,)
+        Ids of each rating's user and item, grouped by user.
+    user, item : (n_ratings,) int64
+        Their numbers.
     values : (n_ratings,) float64
     times : (n_ratings,) or None
     user_ids, item_ids : (n_users,) and (n_items,)
@@ -59,8 +61,9 @@ class Ratings:
     item: np.ndarray
     values: np.ndarray
     times: np.ndarray | None
-    users: Ids
-    items: Ids
+    user_numbers: Ids
+    """From ids to numbers."""
+    item_numbers: Ids
     n_duplicates: int
 
     def __init__(self, users: Any, items: Any, values: Any, times: Any = None, *, duplicates: str = "last") -> None:
@@ -139,19 +142,29 @@ class Ratings:
 
     @property
     def n_users(self) -> int:
-        return len(self.users)
+        return len(self.user_numbers)
 
     @property
     def n_items(self) -> int:
-        return len(self.items)
+        return len(self.item_numbers)
 
     @property
     def user_ids(self) -> np.ndarray:
-        return self.users.ids
+        return self.user_numbers.ids
 
     @property
     def item_ids(self) -> np.ndarray:
-        return self.items.ids
+        return self.item_numbers.ids
+
+    @property
+    def users(self) -> np.ndarray:
+        """(n_ratings,) id of each rating's user, as ``predict(users, items)`` takes them."""
+        return self.user_ids[self.user]
+
+    @property
+    def items(self) -> np.ndarray:
+        """(n_ratings,) id of each rating's item."""
+        return self.item_ids[self.item]
 
     @property
     def sizes(self) -> np.ndarray:
@@ -186,7 +199,7 @@ class Ratings:
             values=self.values[rows],
             times=None if self.times is None else self.times[rows],
             offsets=offsets,
-            users=Ids(_frozen(self.user_ids[chosen])),
+            user_numbers=Ids(_frozen(self.user_ids[chosen])),
         )
 
     def to_csr(self) -> Any:
@@ -216,7 +229,7 @@ class Ratings:
         duplicates: str,
     ) -> None:
         choose("duplicates", duplicates, DUPLICATES)
-        self.users, self.items = Ids(_frozen(user_ids)), Ids(_frozen(item_ids))
+        self.user_numbers, self.item_numbers = Ids(_frozen(user_ids)), Ids(_frozen(item_ids))
         when = None if times is None else _as_times(times, len(values))
         rows, values, self.n_duplicates = self._merge(user, item, values, when, duplicates)
         rows = rows[np.argsort(user[rows], kind="stable")]

@@ -116,7 +116,7 @@ class RatingSource:
 
     def _lists(self, part: Ratings, role: float) -> Queries:
         part = part.take_users(part.sizes > 0)
-        user = self._ratings.users.numbers(part.user_ids)
+        user = self._ratings.user_numbers.numbers(part.user_ids)
         features = np.column_stack((user[part.user], part.item, np.full(len(part), role))).astype(np.float64)
         return Queries(features, part.values, qid=part.user_ids[part.user], document_ids=part.item_ids[part.item])
 
