@@ -73,15 +73,13 @@ def _on_trees(
     n_leaves: int = 31,
     learning_rate: float = 0.1,
     min_documents_in_leaf: int = 20,
+    regression: float = 0.0,
     normalize: str | None = None,
     random_state: Any = None,
 ) -> Ranker:
     trees = Trees(n_trees, n_leaves, learning_rate, min_documents_in_leaf)
-    return Ranker(loss(), trees, normalize=normalize, random_state=random_state)
-
-
-def _listmle_trees_with_regression(regression: float = 0.1, **settings: Any) -> Ranker:
-    return _on_trees(lambda: WithRegression(ListMLELoss(), regression), **settings)
+    whole = WithRegression(loss(), regression) if regression else loss()
+    return Ranker(whole, trees, normalize=normalize, random_state=random_state)
 
 
 # Networks are trained to their end, as in BoltzRank's paper, and validation queries choose between runs: the best of
@@ -370,7 +368,7 @@ METHODS: Mapping[str, Method] = {
         ),
         Method(
             "listmle-trees-reg",
-            partial(_listmle_trees_with_regression, **_FEW),
+            partial(_on_trees, ListMLELoss, **_FEW),
             "ListMLE's loss on boosted trees with a regression term",
             "Moon et al., WSDM 2010",
             "listwise",
