@@ -58,6 +58,15 @@ def offsets_from_sizes(sizes: Any, n: int) -> np.ndarray:
     return np.concatenate(([0], np.cumsum(array))).astype(np.int64)
 
 
+def places_within(offsets: np.ndarray, *keys: np.ndarray) -> np.ndarray:
+    """(n_rows,) the place, from 0, of each grouped row among those of its query by ascending keys, the first most."""
+    query = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    order = np.lexsort((*keys[::-1], query))
+    places = np.empty(len(order), np.int64)
+    places[order] = np.arange(len(order)) - offsets[:-1][query]  # sorting leaves queries where they are
+    return places
+
+
 def _as_ids(qid: Any) -> np.ndarray:
     """The ids as an array in which equal ids compare equal and none is missing."""
     ids = np.asarray(qid)

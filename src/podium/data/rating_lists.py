@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from podium.data.ratings import Ratings
+from podium.grouping import places_within
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,10 @@ class RatingLists:
         """The ratings where ``kept`` is true, of the same users (some now without any) and items."""
         offsets = np.concatenate(([0], np.cumsum(kept)))[self.offsets]
         return RatingLists(offsets, self.items[kept], self.values[kept], self.n_items, self.order[kept])
+
+    def random_places(self, rng: np.random.Generator) -> np.ndarray:
+        """(n_ratings,) the place, from 0, of each rating in a random order of its user's."""
+        return places_within(self.offsets, rng.random(len(self.items)))
 
     def known(self) -> RatingLists:
         """The ratings of items that have a number."""

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from podium.data.ratings import Ratings
+from podium.grouping import places_within
 from podium.parameters import choose, require_count
 
 Seed = int | Sequence[int]
@@ -100,7 +101,11 @@ def leave_one_out(ratings: Ratings, random_state: Seed = 0, *, by: str | None = 
         raise ValueError("these ratings have no times: use by='random'")
     kept, n_dropped = _long_enough(ratings, 2, "leave-one-out needs two ratings of a user")
     # Counted from a user's last rating backwards, or in the order drawn, number 0 is the one to test on.
-    place = kept.sizes[kept.user] - 1 - _rank(kept, kept.times) if by == "time" else _draw_order(kept, random_state)
+    place = (
+        kept.sizes[kept.user] - 1 - places_within(kept.offsets, kept.times)
+        if by == "time"
+        else _draw_order(kept, random_state)
+    )
     return RatingSplit(kept.take(place > 0), kept.take(place == 0), n_dropped_users=n_dropped)
 
 
@@ -184,12 +189,4 @@ def _long_enough(ratings: Ratings, at_least: int, need: str) -> tuple[Ratings, i
 
 def _draw_order(ratings: Ratings, random_state: Any) -> np.ndarray:
     """(n_ratings,) the place of each rating, from 0 on, in a random order of its user's ratings."""
-    return _rank(ratings, np.random.default_rng(random_state).random(len(ratings)))
-
-
-def _rank(ratings: Ratings, keys: Any) -> np.ndarray:
-    """(n_ratings,) the place of each rating, from 0 on, among its user's by ascending key."""
-    order = np.lexsort((keys, ratings.user))
-    place = np.empty(len(ratings), np.int64)
-    place[order] = np.arange(len(ratings)) - np.repeat(ratings.offsets[:-1], ratings.sizes)
-    return place
+    return places_within(ratings.offsets, np.random.default_rng(random_state).random(len(ratings)))

@@ -19,6 +19,7 @@ import numpy as np
 from podium.experiments.blend import Member, blend
 from podium.experiments.details import CUTOFFS, keep
 from podium.experiments.entrants import Candidate, Entrant
+from podium.experiments.rows import format_parameters
 from podium.experiments.runs import Record, Run, jsonable
 from podium.experiments.sealed import Choice, SealedTest, Trial, VisibleFold, choose, seal
 from podium.experiments.search import Proposals, Search
@@ -345,7 +346,7 @@ def _candidate(trial: Trial) -> dict[str, Any]:
 
 
 def _describe(trial: Trial, primary: Metric) -> str:
-    setting = " ".join(f"{name}={value}" for name, value in trial.parameters.items())
+    setting = format_parameters(trial.parameters)
     what = f"{trial.fold}, {trial.method}{' ' * bool(setting)}{setting}"
     if trial.error is not None:
         return f"{what}: failed: {trial.error}"

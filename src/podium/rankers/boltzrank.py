@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from podium.grouping import places_within
 from podium.losses.base import Loss
 from podium.losses.boltzrank import BoltzRankLoss
 from podium.parameters import require_number
@@ -151,9 +152,7 @@ def drop_irrelevant(queries: Queries, share: float, rng: np.random.Generator) ->
     """The queries without a random ``share`` (rounded down) of each one's documents of grade 0 or below."""
     irrelevant = queries.labels <= 0
     query = queries.query_of_document
-    shuffled = np.lexsort((rng.random(queries.n_documents), ~irrelevant, query))  # irrelevant first, in random order
-    place = np.empty(queries.n_documents, np.int64)
-    place[shuffled] = np.arange(queries.n_documents) - queries.offsets[:-1][query]
+    place = places_within(queries.offsets, ~irrelevant, rng.random(queries.n_documents))  # irrelevant ones first
     n_irrelevant = np.bincount(query, irrelevant, minlength=len(queries))
     keep = ~irrelevant | (place >= np.floor(share * n_irrelevant)[query])
     kept = Queries(

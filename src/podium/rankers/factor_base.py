@@ -237,10 +237,7 @@ def _hold_out(
     lists: RatingLists, share: float, rng: np.random.Generator, metric: Any
 ) -> tuple[RatingLists, RatingValidation]:
     """A share of each user's ratings kept aside, at random; at least one is left."""
-    order = np.lexsort((rng.random(len(lists.items)), lists.users))
-    place = np.empty(len(order), np.int64)
-    place[order] = np.arange(len(order)) - lists.offsets[lists.users[order]]
-    aside = place < np.minimum(np.round(share * lists.sizes), lists.sizes - 1)[lists.users]
+    aside = lists.random_places(rng) < np.minimum(np.round(share * lists.sizes), lists.sizes - 1)[lists.users]
     held = lists.where(aside)
     return lists.where(~aside), RatingValidation(held, held.users, metric)
 

@@ -85,8 +85,6 @@ def combine(model: FactorModel, others: Sequence[FactorModel], weights: np.ndarr
 
 def _folds(lists: RatingLists, n_folds: int, rng: np.random.Generator) -> np.ndarray:
     """(n_ratings,) a fold for each rating, at random, each user's spread evenly and starting anywhere."""
-    place = np.empty(len(lists.items), np.int64)
-    shuffled = np.lexsort((rng.random(len(place)), lists.users))
-    place[shuffled] = np.arange(len(place)) - lists.offsets[lists.users[shuffled]]
+    place = lists.random_places(rng)
     first = rng.integers(n_folds, size=len(lists))
     return (place + first[lists.users]) % n_folds
