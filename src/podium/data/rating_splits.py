@@ -101,11 +101,11 @@ def leave_one_out(ratings: Ratings, random_state: Seed = 0, *, by: str | None = 
         raise ValueError("these ratings have no times: use by='random'")
     kept, n_dropped = _long_enough(ratings, 2, "leave-one-out needs two ratings of a user")
     # Counted from a user's last rating backwards, or in the order drawn, number 0 is the one to test on.
-    place = (
-        kept.sizes[kept.user] - 1 - places_within(kept.offsets, kept.times)
-        if by == "time"
-        else _draw_order(kept, random_state)
-    )
+    if by == "time":
+        assert kept.times is not None
+        place = kept.sizes[kept.user] - 1 - places_within(kept.offsets, kept.times)
+    else:
+        place = _draw_order(kept, random_state)
     return RatingSplit(kept.take(place > 0), kept.take(place == 0), n_dropped_users=n_dropped)
 
 
