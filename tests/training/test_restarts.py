@@ -107,4 +107,4 @@ def test_ctrl_c_keeps_the_best_so_far(queries: Queries) -> None:
 
 def test_progress_is_printed(queries: Queries, capsys: pytest.CaptureFixture[str]) -> None:
     Restarts(STEPS, 2).fit(problem(queries, verbose=1))
-    assert "[podium] run   2 of 2   4 iterations   ndcg@3 (standard)" in capsys.readouterr().err
+    assert "[podium] run   2 of 2   4 epochs   ndcg@3 (standard)" in capsys.readouterr().err

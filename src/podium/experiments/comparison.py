@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from podium.experiments import frames
 from podium.experiments.details import Drawer
 from podium.experiments.entrants import FLOORS
-from podium.experiments.rows import Estimate, Row, format_parameters
+from podium.experiments.rows import Estimate, Row
 from podium.experiments.runs import Configuration, Record, Run
 
 if TYPE_CHECKING:
@@ -209,52 +209,21 @@ class Comparison:
 
     def table(self) -> polars.DataFrame:
         """One row a method: each metric's mean and interval, then p-value, times, chosen parameters, error."""
-        import polars
-
-        return polars.DataFrame([self._flat(row) for row in self.rows], infer_schema_length=None)
+        return frames.table(self)
 
     @property
     def per_query(self) -> polars.DataFrame:
         """One row for each method and test query, one column a metric."""
-        import polars
-
-        parts = [
-            polars.DataFrame(
-                {
-                    "method": [r.method] * len(r.qids),
-                    "fold": [r.fold] * len(r.qids),
-                    "seed": [r.seed] * len(r.qids),
-                    "qid": r.qids,
-                }
-                | {name: np.asarray(r.per_query[name], float) for name in self.metrics},
-                schema_overrides={"qid": polars.String},
-            )
-            for r in self.records
-            if r.error is None
-        ]
-        return polars.concat(parts) if parts else polars.DataFrame()
+        return frames.per_query(self)
 
     @property
     def trials(self) -> polars.DataFrame:
         """One row for each trial of each search: what was tried, with which seed, its worth, how long it took."""
-        import polars
+        return frames.trials(self)
 
-        rows = [
-            {
-                "method": record.method,
-                "fold": record.fold,
-                "seed": record.seed,
-                "trial": number,
-                "trial seed": trial.get("seed"),
-                "parameters": format_parameters(trial.get("parameters", {})),
-                f"{self.primary} on validation": trial.get("validation"),
-                "seconds": trial.get("seconds"),
-                "error": trial.get("error"),
-            }
-            for record in self.records
-            for number, trial in enumerate(record.candidates)
-        ]
-        return polars.DataFrame(rows, infer_schema_length=None)
+    def to_dict(self) -> dict[str, Any]:
+        """Configuration and table as JSON-like values."""
+        return frames.as_dict(self)
 
     def to_markdown(self, path: str | Path | None = None) -> str:
         """The table as Markdown, with the convention and protocol it was computed under; also written to ``path``."""
@@ -287,30 +256,6 @@ class Comparison:
         _written(self.per_query.write_csv(), folder / "per_query.csv")
         _written(self.trials.write_csv(), folder / "trials.csv")
         self.to_html(folder / "report.html")
-
-    def to_dict(self) -> dict[str, Any]:
-        """Configuration and table as JSON-like values."""
-        rows = [
-            {
-                "method": row.method,
-                "metrics": {name: {"mean": e.mean, "low": e.low, "high": e.high} for name, e in row.estimates.items()},
-                "p_value": row.p_value,
-                "validation": row.validation,
-                "seed_spread": row.seed_spread,
-                "seconds": row.seconds,
-                "search_seconds": row.search_seconds,
-                "parameters": {r.fold: r.parameters for r in row.records[::-1] if r.error is None},
-                "errors": {r.fold: r.error for r in row.failures},
-            }
-            for row in self.rows
-        ]
-        return {
-            "configuration": self.configuration,
-            "best": self.best,
-            "best_on_validation": self.best_on_validation,
-            "rows": rows,
-            "published": [asdict(table) for table in self.published],
-        }
 
     def __str__(self) -> str:
         from podium.experiments.table import text
@@ -379,24 +324,6 @@ class Comparison:
             records=records,
             seed_spread=self._seed_spread(method) if estimates else {},
         )
-
-    def _flat(self, row: Row) -> dict[str, Any]:
-        flat: dict[str, Any] = {"method": row.method, "convention": self.convention}
-        for name in self.metrics:
-            estimate = row.estimates.get(name)
-            flat[name] = estimate and estimate.mean
-            flat[f"{name} low"] = estimate and estimate.low
-            flat[f"{name} high"] = estimate and estimate.high
-            if len(self.seeds) > 1:
-                flat[f"{name} sd of seeds"] = row.seed_spread.get(name)
-        return flat | {
-            f"p ({self.primary})": row.p_value,
-            f"{self.primary} on validation": row.validation,
-            "seconds": row.seconds,
-            "search seconds": row.search_seconds,
-            "chosen": row.chosen,
-            "error": row.failures[0].error if row.failures else None,
-        }
 
 
 def _written(text: str, path: str | Path | None) -> str:

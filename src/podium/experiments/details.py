@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 import io
 from collections.abc import Iterable
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -52,7 +51,7 @@ class Learned:
             None if weights is None else np.asarray(weights, np.float32).ravel(),
             coefficients is not None,
             np.asarray(history, np.float32) if watched else None,
-            _unit(ranker) if watched else "iterations",
+            f"{getattr(convergence, 'step', 'iteration')}s",
             getattr(convergence, "best_iter", None),
         )
 
@@ -167,13 +166,3 @@ def as_arrays(fields: TestQueries | Learned) -> dict[str, np.ndarray]:
 
 def plain_values(stored: dict[str, np.ndarray]) -> dict[str, Any]:
     return {key: array if array.ndim else array.item() for key, array in stored.items()}
-
-
-def _unit(ranker: Any) -> str:
-    """What one step of its training is called."""
-    names = set()
-    for part in ("_scorer", "_trainer"):
-        with suppress(AttributeError, NotImplementedError):  # not every ranker is a scorer and a trainer
-            names.add(type(getattr(ranker, part)()).__name__)
-    known = {"Trees": "trees", "Boosting": "trees", "Steps": "rounds", "LBFGS": "iterations"}
-    return next((unit for name, unit in known.items() if name in names), "epochs")

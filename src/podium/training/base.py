@@ -96,6 +96,8 @@ class Convergence:
     """The iteration (from 1) whose parameters were kept, where they were chosen on the validation queries."""
     interrupted: bool = False
     """Did the user stop it with Ctrl-C?"""
+    step: str = "iteration"
+    """What this trainer calls one of the ``n_iter``: iteration, epoch, tree or round."""
 
     def as_dict(self) -> dict[str, Any]:
         """As plain values that JSON can hold."""

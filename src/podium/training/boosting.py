@@ -50,7 +50,7 @@ class Boosting(Trainer):
         if not isinstance(problem.scorer, Trees):
             raise ValueError(f"Boosting grows trees: it needs the scorer Trees, not {type(problem.scorer).__name__}")
         problem.scorer.check()
-        watch = Watch(problem.validation, problem.callback, problem.verbose, patience=self.patience)
+        watch = Watch(problem.validation, problem.callback, problem.verbose, patience=self.patience, step="tree")
         with quiet_blas(), enough_threads(problem.queries, problem.loss):
             growth = _Growth(problem, problem.scorer)
             try:

@@ -26,11 +26,13 @@ class Watch:
         verbose: int,
         *,
         patience: int | None = None,
+        step: str = "iteration",
     ) -> None:
         self.metric = str(validation.metric) if validation else None
         self.callback = callback
         self.verbose = verbose
         self.patience = patience
+        self.step = step
         self.losses: list[float] = []
         self.validation: list[float] = []
         self.best_iter: int | None = None
@@ -53,7 +55,7 @@ class Watch:
             self.reason = "stopped by the callback"
         elif self.patience and self.best_iter and len(self.losses) - self.best_iter >= self.patience:
             self.out_of_patience = True
-            self.reason = f"no better {self.metric} on the validation queries for {self.patience} iterations"
+            self.reason = f"no better {self.metric} on the validation queries for {self.patience} {self.step}s"
         return self.reason is not None
 
     def convergence(
@@ -69,6 +71,7 @@ class Watch:
             metric=self.metric,
             best_iter=self.best_iter if best else None,
             interrupted=interrupted,
+            step=self.step,
         )
 
     def _best_so_far(self) -> None:
@@ -76,7 +79,7 @@ class Watch:
 
     def _print(self, progress: Progress) -> None:
         judged = "" if progress.validation is None else f"   {self.metric} {progress.validation:.4f}"
-        print(f"[podium] iteration {progress.iteration:4d}   loss {progress.loss:.6g}{judged}", file=sys.stderr)
+        print(f"[podium] {self.step} {progress.iteration:4d}   loss {progress.loss:.6g}{judged}", file=sys.stderr)
 
 
 class Monitor(Watch):
@@ -86,8 +89,10 @@ class Monitor(Watch):
     best.
     """
 
-    def __init__(self, problem: Problem, model: SmoothModel, *, patience: int | None = None) -> None:
-        super().__init__(problem.validation, problem.callback, problem.verbose, patience=patience)
+    def __init__(
+        self, problem: Problem, model: SmoothModel, *, patience: int | None = None, step: str = "iteration"
+    ) -> None:
+        super().__init__(problem.validation, problem.callback, problem.verbose, patience=patience, step=step)
         self.problem = problem
         self.model = model
         self.last: np.ndarray | None = None

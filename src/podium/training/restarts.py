@@ -148,4 +148,4 @@ def _report(problem: Problem, done: int, of: int, fit: Fit) -> None:
     judged = None if story.best_iter is None else merit(fit)
     if problem.verbose > 0:
         found = "" if judged is None else f"   {story.metric} {judged:.4f}"
-        print(f"[podium] run {done:3d} of {of}   {story.n_iter} iterations{found}", file=sys.stderr)
+        print(f"[podium] run {done:3d} of {of}   {story.n_iter} {story.step}s{found}", file=sys.stderr)

@@ -147,7 +147,7 @@ class _Run:
             if settings.optimizer == "adam":
                 raise ValueError('an L1 penalty needs the trainer LBFGS, or optimizer="sgd" or "momentum"')
             self.l1[: len(l1)] = l1
-        self.monitor = Monitor(problem, model, patience=settings.patience)
+        self.monitor = Monitor(problem, model, patience=settings.patience, step="epoch")
         self.epoch = settings.epoch(self.objective, self.l1)
         self.message = ""
         self.interrupted = self.diverged = False

@@ -87,7 +87,8 @@ class Boosting(Parameterized):
         verbose: int = 0,
     ) -> tuple[list[Rule], Convergence]:
         """The rules that were kept, in the order they were chosen, and how it went."""
-        watch = Watch(validation, callback, verbose, patience=self.patience if self.early_stopping else None)
+        patience = self.patience if self.early_stopping else None
+        watch = Watch(validation, callback, verbose, patience=patience, step="round")
         ensembles = [_Ensemble(queries)] if validation is None else [_Ensemble(queries), _Ensemble(validation.queries)]
         rules: list[Rule] = []
         message, converged, interrupted = f"{self.n_rounds} rounds", None, False
