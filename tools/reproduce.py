@@ -162,9 +162,10 @@ def picked(comparison) -> list[str]:
         "",
         f"By {comparison.primary} on the validation parts, mean of the five folds, the methods come in this order: "
         + ", ".join(f"{row.method} {row.validation:.4f}" for row in rows[:8])
-        + f", … So the pick is **{best}**; no test query had a say in it. "
-        "Figures on validation flatter, the more the more was chosen there: number of rounds, weights of the "
-        "[blend](../compare.md#choosing-hyper-parameters).",
+        + f", … So the pick is **{best}**. On no fold did its own test part have a say in any choice; but the folds "
+        "rotate, so a query that is tested on one fold is a validation query of another, and the pick, made over all "
+        "folds, has seen them all as such. Figures on validation flatter, the more the more was chosen there: "
+        "settings, number of rounds, weights of the [blend](../compare.md#choosing-hyper-parameters).",
         "",
     ]
     if official is None or best is None:

@@ -178,7 +178,7 @@ class Comparison:
 
     @property
     def best_on_validation(self) -> str | None:
-        """The method with the highest primary metric on the validation parts: no test query has a say in it."""
+        """The method with the highest primary metric on the validation parts, mean over folds; test has no say."""
         rows = [r for r in self.rows if r.estimates and r.method not in FLOORS and not np.isnan(r.validation)]
         return max(rows, key=lambda row: row.validation).method if rows else None
 
