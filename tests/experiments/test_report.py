@@ -6,6 +6,7 @@ import base64
 import hashlib
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from itertools import pairwise
 
@@ -13,11 +14,12 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
+from podium.experiments import Comparison
 from podium.experiments.beside import beside
 from podium.experiments.details import Drawer, Learned, TestQueries, keep
 from podium.experiments.published import PublishedRow, PublishedTable
 from podium.experiments.report import page
-from podium.experiments.report.blob import blob, embedded
+from podium.experiments.report.blob import _history, blob, embedded
 from podium.experiments.report.rankings import DEPTH, _short
 
 EVIL = "<script>alert('x')</script>|&\"'"
@@ -118,6 +120,30 @@ def test_figures_are_those_of_the_table(small_comparison):
     assert content["duels"][0][1] == int((values[0] > values[1]).sum())
 
 
+def test_small_differences_and_missing_values_count_alike_everywhere(make_comparison):
+    c = make_comparison(methods=["one", "other"])
+    by_method = {name: [r for r in c.records if r.method == name] for name in ("one", "other")}
+    for mine, theirs in zip(*by_method.values(), strict=True):
+        mine.per_query["map"][:] = [value + 2e-6 for value in theirs.per_query["map"]]
+    for record in c.records:
+        record.per_query["map"][0] = float("nan")  # nothing to find: in each fold one query has no value
+    content = blob(c)
+    assert content["duels"][0][1] == content["queries"]["valued"] == 5
+    assert content["queries"]["total"] == 7
+    one, other = content["values"]["map"]
+    assert sum(x is not None and x > y for x, y in zip(one, other, strict=True)) == 5
+
+
+def test_families(make_comparison):
+    c = make_comparison(methods=["blend", "listnet", "plain", "pmop"])
+    c.configuration["methods"]["pmop"]["ranker"] = "Mine()"  # the caller's own, whatever its name
+    expected = {"blend": "blend", "listnet": "listwise", "plain": "own", "pmop": "own"}
+    assert {method["name"]: method["family"] for method in blob(c)["methods"]} == expected
+    text = page(c)
+    assert '<tr data-method="blend" data-family="blend">' in text.replace(' class="best"', "")
+    assert 'data-family="blend">blend</button>' in text
+
+
 def test_the_curve_is_the_mean_of_the_folds_means(small_comparison):
     for method, row in zip(blob(small_comparison)["methods"], small_comparison.rows, strict=True):
         curves = [small_comparison.drawer.details(record.details).curve for record in row.records]
@@ -177,6 +203,36 @@ def test_agreement_is_spearmans_correlation(small_comparison):
     assert blob(small_comparison)["agreement"][0][1] == pytest.approx(np.mean(correlations), abs=6e-4)
 
 
+def test_methods_that_score_all_alike_have_no_agreement(make_comparison):
+    c = make_comparison(methods=["constant", "other"])
+    for record in c.records:
+        if record.method == "constant":
+            c.drawer.details(record.details).scores[:] = 1.0
+    flat = next(i for i, row in enumerate(c.rows) if row.method == "constant")
+    assert blob(c)["agreement"][flat] == [None, None]
+
+
+def test_a_long_history_has_the_value_of_what_was_kept(make_comparison, tmp_path):
+    c = make_comparison(methods=["slow"])
+    values = np.linspace(0.0, 0.999, 1000)
+    queries = TestQueries(np.array(["q"]), np.array([0, 1]), np.array([1.0]))
+    name = keep(tmp_path, queries, np.zeros(1), np.ones((1, 10)), Learned(history=values, unit="trees", kept=333))
+    c = Comparison(c.configuration, [replace(record, details=name) for record in c.records], folder=tmp_path)
+    for fold in _history(c, c.rows[0])["folds"]:
+        assert len(fold["at"]) <= 201
+        assert fold["values"][fold["at"].index(333)] == pytest.approx(values[332], abs=6e-5)
+
+
+def test_one_candidate_of_equals_is_the_chosen_one(make_comparison):
+    c = make_comparison(methods=["lucky"])
+    for record in c.records:
+        record.candidates.append(record.candidates[-1])  # another start that came to the same
+    trials = blob(c)["methods"][0]["trials"]
+    assert [(fold, value, chosen) for fold, _, value, _, chosen, _ in trials] == [
+        (fold, value, chosen) for fold in (0, 1) for value, chosen in ((0.1, False), (1.0, True), (1.0, False))
+    ]
+
+
 def test_weights_are_shares_and_history_is_kept(small_comparison):
     method = blob(small_comparison)["methods"][0]
     # the fixture's weights are 1, -3 and 0 in both folds
@@ -209,6 +265,12 @@ def test_nothing_but_failures(make_comparison):
     text = page(make_comparison(methods=[], broken=["broken"]))
     assert "failed in 2 of 2 folds" in text
     assert "No method finished." in text
+
+
+def test_failures_are_counted_by_fold(make_comparison):
+    c = make_comparison(broken=["broken"], seeds=[0, 1])
+    again = [replace(record, seed=1) for record in c.records if record.error]
+    assert "failed in 2 of 2 folds" in page(Comparison(c.configuration, [*c.records, *again]))
 
 
 def test_published_figures_stand_beside_ours(make_comparison):

@@ -1,113 +1,397 @@
-"""The report in a real browser: it renders, sorts, filters and opens a query, and hostile names stay text.
-
-Links of the page say what it shows (``#sort=…&find=…&query=…``), so a browser that prints a page's elements is all
-that is needed to try it.
-"""
+"""The report in a real browser: clicks, keys and links do what the page says, and hostile names stay text."""
 
 from __future__ import annotations
 
-import os
-import re
-import shutil
-import subprocess
-from html import unescape
+import csv
+import io
+import json
 from urllib.parse import quote
 
 import pytest
 
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
-BROWSER = os.environ.get("PODIUM_BROWSER") or next(filter(None, map(shutil.which, NAMES)), None)
-pytestmark = pytest.mark.skipif(BROWSER is None, reason="there is no Chromium or Chrome; PODIUM_BROWSER names one")
+from podium.experiments.runs import Run
 
-FLAGS = (
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--enable-logging=stderr",
-    "--virtual-time-budget=2000",
-)
+from .browser import PROGRAM, Browser
+
+pytestmark = pytest.mark.skipif(PROGRAM is None, reason="there is no Chromium or Chrome; PODIUM_BROWSER names one")
 
 EVIL = "<img src=x onerror=\"document.title='owned'\">"
+METHODS = ("plain", "listnet", "listmle", "pmop")
+BOARD = "[...document.querySelectorAll('#board tbody tr')]"
+ORDER = f"{BOARD}.map((row) => row.dataset.method)"
+CHOSEN = "[...document.querySelectorAll('#pair-chart select')].map((select) => select.value)"
+WIDTHS = "[document.documentElement.scrollWidth, document.documentElement.clientWidth]"
 
 
-class Shown:
-    """A page's elements after its script has run."""
-
-    def __init__(self, path, link, profile):
-        command = [BROWSER, *FLAGS, f"--user-data-dir={profile}", "--dump-dom", f"file://{path}#{link}"]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
-        self.dom = done.stdout
-        self.complaints = [line for line in done.stderr.splitlines() if "CONSOLE" in line]
-
-    def part(self, name):
-        """The element of this id, roughly: up to the next one that has an id and is a section."""
-        start = self.dom.index(f'id="{name}"')
-        end = self.dom.find("<section", start)
-        return self.dom[start : end if end >= 0 else len(self.dom)]
-
-    def texts(self, pattern, name):
-        return [unescape(re.sub(r"<[^>]+>", "", found)) for found in re.findall(pattern, self.part(name), re.DOTALL)]
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    with Browser(tmp_path_factory.mktemp("profile")) as browser:
+        yield browser.page()
 
 
 @pytest.fixture
-def open_report(tmp_path):
-    def show(comparison, link="", **choices):
-        path = tmp_path / "report.html"
-        comparison.to_html(path)
-        link = link or "&".join(f"{name}={quote(value)}" for name, value in choices.items())
-        shown = Shown(path, link, tmp_path / "profile")
-        assert shown.complaints == []
-        return shown
+def open_report(page, tmp_path):
+    """Opens the report of a comparison. However it is used, it must not complain, nor ask for any other file."""
+    page.complaints.clear()  # of a test before that failed
+    page.requests.clear()
 
-    return show
+    def show(comparison, link="", **look):
+        comparison.to_html(tmp_path / "report.html")
+        page.open(f"file://{tmp_path}/report.html#{link}", tmp_path / "saved", **look)
+        return page
+
+    yield show
+    assert page.complaints == []
+    assert page.requests == []
 
 
-def test_it_renders_sorts_filters_and_opens_a_query(make_comparison, open_report):
-    c = make_comparison(methods=("plain", "listnet", "listmle", "pmop"), broken=["broken"])
-    shown = open_report(c, sort="ndcg@5", find="list", a="pmop", b="plain", query="q1001", metric="ndcg@1")
-    rows = re.findall(r"<tr[^>]*data-method=[^>]*>", shown.part("board"))
-    order = [re.search(r'data-method="([^"]+)"', row)[1] for row in rows]
-    by_metric = sorted((r for r in c.rows if r.estimates), key=lambda row: -row.estimates["ndcg@5"].mean)
-    assert order == [*(row.method for row in by_metric), "broken"]
-    assert re.search(r'data-key="ndcg@5" aria-sort="descending"', shown.part("board"))
+@pytest.fixture
+def four(make_comparison):
+    """Four methods on seven queries, and one that failed."""
+    return make_comparison(methods=METHODS, broken=["broken"])
+
+
+def link(**choices):
+    return "&".join(f"{name}={quote(value)}" for name, value in choices.items())
+
+
+def by(comparison, metric):
+    """The methods in the order of a metric, best first."""
+    rows = [row for row in comparison.rows if row.estimates]
+    return [row.method for row in sorted(rows, key=lambda row: -row.estimates[metric].mean)]
+
+
+def tab_to(page, selector, most=60):
+    """Press Tab until the element has the focus, as a reader without a mouse would."""
+    for _ in range(most):
+        page.press("Tab")
+        if page.evaluate(f"document.activeElement.matches({json.dumps(selector)})"):
+            return
+    raise AssertionError(f"{selector} is not among the first {most} stops of the Tab key")
+
+
+def check_rankings(page, comparison, query, methods):
+    """Both rankings of a query of the second fold, in the explorer, against the scores behind them."""
+    assert page.texts("#explorer h3") == [f"Query q{1000 + query}"]
+    for number, method in enumerate(methods, 1):
+        row = next(row for row in comparison.rows if row.method == method)
+        details = comparison.drawer.details(row.records[1].details)
+        queries = comparison.drawer.queries(details.queries)
+        part = slice(queries.offsets[query], queries.offsets[query + 1])
+        best_first = sorted(range(part.stop - part.start), key=lambda i: -details.scores[part][i])
+        table = f"#rankings > :nth-child({number})"
+        assert page.texts(f"{table} tbody th") == [str(queries.document_ids[part][i]) for i in best_first]
+        assert [float(grade) for grade in page.texts(f"{table} .grade")] == [
+            queries.labels[part][i] for i in best_first
+        ]
+        assert page.texts(f"{table} caption strong") == [method]
+
+
+def test_a_link_shows_the_same_view(four, open_report):
+    choices = {"sort": "ndcg@5", "find": "list", "a": "pmop", "b": "plain", "query": "q1001", "metric": "ndcg@1"}
+    page = open_report(four, link(**choices))
+    assert page.evaluate(ORDER) == [*by(four, "ndcg@5"), "broken"]
+    assert page.evaluate("document.querySelector('#board [aria-sort]').dataset.key") == "ndcg@5"
+    assert page.evaluate("document.getElementById('find').value") == "list"
     # the caller's own method is of the family "own"; the filter looks at names and families ("listwise")
-    assert {name for row, name in zip(rows, order, strict=True) if "hidden" in row} == {"plain", "broken"}
-    assert shown.texts(r'id="found"[^>]*>(.*?)</span>', "leaderboard") == ["3 of 5 shown"]
-
+    assert sorted(page.evaluate(f"{BOARD}.filter((row) => row.hidden).map((row) => row.dataset.method)")) == [
+        "broken",
+        "plain",
+    ]
+    assert page.texts("#found") == ["3 of 5 shown"]
     for name in ("curves-chart", "training-chart", "cost-chart", "ranks-chart", "pair-chart", "weights-chart"):
-        assert "<svg" in shown.part(name), name
-    assert len(re.findall(r'<circle class="point', shown.part("pair-chart"))) == 7  # one for each query
+        assert page.evaluate(f"document.querySelectorAll('#{name} svg.chart').length") == 1, name
+    assert page.evaluate(CHOSEN) == ["pmop", "plain", "ndcg@1"]
+    assert len(page.texts("#pair-chart .point")) == 7  # one for each query
+    check_rankings(page, four, 1, ("pmop", "plain"))
+    value = four.values("pmop", "ndcg@1")[5]
+    assert f"ndcg@1 {value:.4f}" in page.texts("#rankings caption")[0]
 
-    # the rankings of query q1001, which is the second of the second fold
-    assert shown.texts(r"<h3>(.*?)</h3>", "explorer")[0] == "Query q1001"
-    details = {row.method: c.drawer.details(row.records[1].details) for row in c.rows if row.estimates}
-    queries = c.drawer.queries(details["pmop"].queries)
-    tables = shown.part("rankings").split("<table")[1:]
-    for method, table in zip(("pmop", "plain"), tables, strict=False):
-        scores = details[method].scores[6:12]
-        best_first = sorted(range(6), key=lambda i: -scores[i])
-        documents = re.findall(r'<th scope="row">(.*?)</th>', table)
-        assert documents == [str(queries.document_ids[6 + i]) for i in best_first]
-        grades = re.findall(r'<span class="grade[^>]*>(.*?)</span>', table)
-        assert [float(grade) for grade in grades] == [queries.labels[6 + i] for i in best_first]
-        value = c.values(method, "ndcg@1")[5]
-        assert f"ndcg@1 {value:.4f}" in unescape(re.sub(r"<[^>]+>", "", table))
+
+def test_a_click_on_a_heading_sorts_and_another_turns_it_round(four, open_report):
+    page = open_report(four)
+    heading = '#board th[data-key="ndcg@1"]'
+    expected = by(four, "ndcg@1")
+    assert page.evaluate(ORDER) == [*by(four, "map"), "broken"] != [*expected, "broken"]
+    page.click(f"{heading} button")
+    assert page.evaluate(ORDER) == [*expected, "broken"]
+    page.click(f"{heading} button")
+    assert page.evaluate(ORDER) == [*expected[::-1], "broken"]  # what has no figure stays last
+    sorts = "[...document.querySelectorAll('#board th')].map((head) => head.getAttribute('aria-sort')).filter(Boolean)"
+    assert page.evaluate(sorts) == ["ascending"]
+    assert page.evaluate(f"document.querySelector('{heading}').getAttribute('aria-sort')") == "ascending"
+    page.click('#board th[data-key="method"] button')
+    assert page.evaluate(ORDER) == sorted([*METHODS, "broken"])
+
+
+def test_typing_into_the_filter_hides_rows_and_counts_them(four, open_report):
+    page = open_report(four)
+    shown = f"{BOARD}.filter((row) => row.offsetHeight > 0).map((row) => row.dataset.method)"
+    assert len(page.evaluate(shown)) == 5
+    assert page.texts("#found") == [""]
+    page.click("#find")
+    page.type("ne")
+    assert page.evaluate(shown) == ["listnet"]
+    assert page.texts("#found") == ["1 of 5 shown"]
+    page.evaluate("document.getElementById('find').select()")
+    page.type("nobody")
+    assert page.evaluate(shown) == []
+    page.go(page.evaluate("location.href"))  # the address has kept it
+    assert page.texts("#found") == ["0 of 5 shown"]
+
+
+def test_a_family_is_shown_alone(four, open_report):
+    page = open_report(four)
+    page.click('#filters [data-family="listwise"]')
+    assert page.texts("#found") == ["3 of 5 shown"]
+    assert page.evaluate("document.querySelector('#filters [aria-pressed=true]').textContent") == "listwise"
+    page.click('#filters [data-family="listwise"]')
+    assert page.texts("#found") == [""]
+
+
+def test_two_methods_are_chosen(four, open_report):
+    page = open_report(four)
+    for number, method in enumerate(("listnet", "pmop"), 1):  # others begin with the same letters
+        page.evaluate(
+            f"(window.chosen = document.querySelector('#pair-chart label:nth-child({number}) select')).focus()"
+        )
+        page.evaluate("chosen.addEventListener('blur', () => { window.left = true; }, { once: true })")
+        page.type(method)
+        assert page.evaluate(
+            "document.activeElement === chosen && !window.left"
+        )  # it stays while all else is drawn anew
+        page.evaluate("chosen.blur(), window.left = false")
+    one, other = (four.values(method, "map") for method in ("listnet", "pmop"))
+    verdict = page.texts("#pair-verdict")[0]
+    assert verdict.startswith(
+        f"listnet is better on {(one > other).sum()}, pmop on {(one < other).sum()} of 7 queries; equal on 0."
+    )
+    assert page.texts("#largest thead th") == ["query", "listnet", "pmop", "difference"]
+    assert page.texts("#rankings caption strong") == ["listnet", "pmop"]
+    assert page.evaluate("location.hash") == "#a=listnet&b=pmop"
+
+
+def test_a_click_on_a_point_opens_its_query(four, open_report):
+    page = open_report(four, link(a="listnet", b="pmop"))
+    page.click('#pair-chart .point[data-tip^="query q1002:"]')
+    assert page.texts("#explorer h3") == ["Query q1002"]
+    assert len(page.texts("#pair-chart .point.open")) == 1
+    check_rankings(page, four, 2, ("listnet", "pmop"))
+
+
+def test_a_query_is_opened_by_its_name(four, open_report):
+    page = open_report(four, link(a="listnet", b="pmop", query="q2"))
+    page.evaluate("document.querySelector('#explorer input').select()")
+    page.type("q1000")
+    page.press("Enter")
+    check_rankings(page, four, 0, ("listnet", "pmop"))
+    page.click("#explorer button:last-of-type")
+    check_rankings(page, four, 1, ("listnet", "pmop"))
+    page.evaluate("document.querySelector('#explorer input').select()")
+    page.type("nobody")
+    page.press("Enter")
+    assert "There is no query “nobody” here." in page.texts("#explorer p")
+
+
+def test_the_keyboard_is_enough(four, open_report):
+    page = open_report(four, link(a="listnet", b="pmop"))
+    tab_to(page, '#board th[data-key="ndcg@1"] button')
+    page.press("Enter")
+    assert page.evaluate(ORDER) == [*by(four, "ndcg@1"), "broken"]
+    page.press(" ")
+    assert page.evaluate(ORDER) == [*by(four, "ndcg@1")[::-1], "broken"]
+    tab_to(page, "#duels-table td")  # one stop for the whole table: arrows lead through it
+    page.press("ArrowDown")
+    page.press("ArrowRight")
+    page.press("Enter")
+    second, third = by(four, "map")[1:3]
+    assert page.texts("#largest thead th")[1:3] == [second, third]
+    assert page.evaluate(CHOSEN) == [second, third, "map"]
+    assert page.evaluate("document.activeElement.closest('label').textContent.slice(0, 1)") == "A"
+    tab_to(page, "#pair-chart .point.open")
+    assert page.evaluate("document.querySelectorAll('#pair-chart .point[tabindex=\"0\"]').length") == 1
+    page.press("ArrowRight")
+    told = page.evaluate("document.activeElement.getAttribute('aria-label')")
+    page.press("Enter")
+    query = told.removeprefix("query ").split(":")[0]
+    assert page.texts("#explorer h3") == [f"Query {query}"]
+    assert page.evaluate("document.activeElement.getAttribute('aria-label')") == told  # where the reader was
+
+
+def test_going_back_brings_the_view_back(four, open_report):
+    page = open_report(four)
+    for address in ("sort=ndcg@1&query=q1001", "sort=ndcg@5", "setting"):
+        page.evaluate(f"location.hash = '{address}'")
+    board = f"JSON.stringify({ORDER})"
+    for metric in ("ndcg@5", "ndcg@1", "map"):
+        page.evaluate("history.back()")
+        expected = json.dumps([*by(four, metric), "broken"], separators=(",", ":"))
+        page.wait_for(f"{board} === '{expected}'")
+    assert page.evaluate("location.hash") == ""
+
+
+def test_a_link_that_asks_for_nonsense_shows_the_usual_view(four, open_report):
+    nonsense = {"sort": "x", "order": "x", "family": "x", "metric": "constructor", "a": "x", "b": "x"}
+    page = open_report(four, link(**nonsense, fold="length", weights="broken", query="~99", methods="x;pmop"))
+    assert page.evaluate(ORDER) == [*by(four, "map"), "broken"]
+    assert page.texts("#found") == [""]
+    assert len(page.texts("#pair-chart .point")) == 7
+    assert page.texts("#explorer h3") == ["Open a query"]
+    assert "pmop" in page.texts("#curves-chart .legend [aria-pressed=true]")
+
+
+def test_figures_are_saved_as_they_are(four, open_report, tmp_path):
+    page = open_report(four)
+    saved = {}
+    for kind in ("table", "values"):
+        page.click(f"[data-download={kind}]")
+        page.wait_until(lambda kind=kind: (tmp_path / "saved" / f"toy-{kind}.csv").exists(), f"{kind} is saved")
+        saved[kind] = list(csv.DictReader(io.StringIO((tmp_path / "saved" / f"toy-{kind}.csv").read_text())))
+    assert [row["method"] for row in saved["table"]] == by(four, "map")
+    for row, found in zip(four.rows, saved["table"], strict=False):
+        assert float(found["map high"]) == pytest.approx(row.estimates["map"].high, abs=6e-5)
+    assert {row["convention"] for row in saved["table"]} == {"letor"}
+    frame = {(row["method"], row["qid"]): row for row in four.per_query.to_dicts()}
+    assert len(saved["values"]) == len(frame) == 28
+    for row in saved["values"]:
+        expected = frame[row["method"], row["query"]]
+        assert row["fold"] == expected["fold"]
+        assert float(row["ndcg@5"]) == pytest.approx(expected["ndcg@5"], abs=6e-7)
+
+
+def test_links_lead_to_the_files_beside_the_page(four, open_report, tmp_path):
+    run = Run(tmp_path, four.configuration)
+    run.describe(status="finished")
+    four.save(tmp_path)
+    page = open_report(four)
+    names = page.texts(".files a")
+    assert names == ["results.csv", "per_query.csv", "trials.csv", "table.md", "table.tex", "run.json"]
+    addresses = page.evaluate("[...document.querySelectorAll('.files a')].map((link) => link.href)")
+    assert addresses == [(tmp_path / name).as_uri() for name in names]
+    assert all((tmp_path / name).stat().st_size > 0 for name in names)
+    page.click(".files a")
+    page.wait_until(lambda: (tmp_path / "saved" / "results.csv").exists(), "the table is saved")
+    first = next(csv.DictReader(io.StringIO((tmp_path / "saved" / "results.csv").read_text())))
+    assert first["method"] == four.best
+    assert page.requests.pop().endswith("/results.csv")  # the one file that was asked for
+
+
+def test_every_candidate_is_listed_when_asked_for(four, open_report):
+    page = open_report(four)
+    assert page.texts("#trials-table tbody tr") == []
+    page.click("#trials summary")
+    page.wait_for("document.querySelectorAll('#trials-table tbody tr').length === 16")  # methods, folds, two each
+    assert page.texts("#trials-table tr.lead td:nth-child(3)") == ["l2=1.0"] * 8
+
+
+def test_the_page_is_never_wider_than_the_window(make_comparison, open_report):
+    long = "a_very_long_name_of_a_method_" * 4
+    names = [long, f"{long}2", "中文" * 30, "plain", *(f"method {i}" for i in range(16))]
+    c = make_comparison(methods=names, feature_names=["length_of_the_title_" * 5, "age", "links"])
+    page = open_report(c, link(methods=";".join(names[:4])))
+    drawn = "document.querySelector('#curves-chart .chart')"
+    outside = """[...document.querySelectorAll('.chart text')].map((text) => text.getBoundingClientRect())
+        .filter((box) => box.left < -1 || box.right > innerWidth + 1).length"""
+    for width in (1200, 768, 390):
+        page.look(width=width)
+        page.wait_for(f"Math.abs({drawn}.getAttribute('width') - {drawn}.getBoundingClientRect().width) < 2")
+        scroll, client = page.evaluate(WIDTHS)
+        assert scroll <= client <= width
+        assert page.evaluate(outside) == 0, width  # no name runs out of its chart
+
+
+# Of every visible text, its colour's contrast with what is behind it (WCAG 2, 1.4.3); those that are hard to read.
+FAINT = """(() => {
+  const parts = (colour) => {
+    const numbers = colour.match(/[\\d.e-]+/g).map(Number);
+    const rgb = colour.startsWith("color(srgb") ? numbers.slice(0, 3) : numbers.slice(0, 3).map((part) => part / 255);
+    return [...rgb, numbers[3] ?? 1];
+  };
+  const linear = (part) => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4);
+  const light = ([r, g, b]) => 0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b);
+  const behind = (element) => {
+    const colour = parts(getComputedStyle(element).backgroundColor);
+    return colour[3] === 1 || !element.parentElement ? colour : behind(element.parentElement);
+  };
+  const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  const found = [];
+  let seen = 0;
+  while (texts.nextNode()) {
+    const element = texts.currentNode.parentElement;
+    const text = texts.currentNode.textContent.trim();
+    if (!text || !element.checkVisibility() || element.matches("script, style, option")) continue;
+    const style = getComputedStyle(element);
+    const colour = parts(element instanceof SVGElement ? style.fill : style.color);
+    const [dim, bright] = [light(colour), light(behind(element))].sort((one, other) => one - other);
+    const contrast = (bright + 0.05) / (dim + 0.05);
+    if (contrast < 4.5) found.push(`${contrast.toFixed(2)} ${element.outerHTML.slice(0, 80)}`);
+    seen += 1;
+  }
+  return { found, seen };
+})()"""
+
+
+def test_all_text_can_be_read(make_comparison, small_comparison, open_report):
+    names = [f"method {i}" for i in range(10)]  # more than there are colours, and some that are not highlighted
+    c = make_comparison(methods=names, broken=["broken"])
+    page = open_report(c, link(query="q1001", methods=";".join(names[:8])))
+    backgrounds = []
+    for look in ({}, {"dark": True}, {"dark": True, "medium": "print"}):
+        page.look(**look)
+        measured = page.evaluate(FAINT)
+        assert measured["found"] == [], look
+        assert measured["seen"] > 300
+        backgrounds.append(page.evaluate("getComputedStyle(document.body).backgroundColor"))
+    assert open_report(small_comparison, "methods=").evaluate(FAINT)["found"] == []  # names of lines in grey
+    assert backgrounds == ["rgb(252, 252, 251)", "rgb(19, 21, 25)", "rgb(255, 255, 255)"]  # paper is never dark
+
+
+def test_on_paper_there_are_tables_and_no_controls(make_comparison, open_report):
+    c = make_comparison(methods=[f"method {i}" for i in range(30)])
+    page = open_report(c, width=703, medium="print")  # A4 less the margins
+    visible = "(name) => [...document.querySelectorAll(name)].filter((element) => element.checkVisibility()).length"
+    for name in ("nav", ".controls", "select", "input", "#downloads", ".skip"):
+        assert page.evaluate(f"({visible})('{name}')") == 0, name
+    assert page.evaluate(f"({visible})('table')") == page.evaluate("document.querySelectorAll('table').length") >= 7
+    assert page.evaluate(f"({visible})('.chart')") == 6
+    scroll, client = page.evaluate(WIDTHS)
+    assert scroll <= client  # what is wider than the page would be cut off, or all of it shrunk
+
+
+def test_the_page_cannot_ask_for_anything(small_comparison, open_report):
+    """That the other tests saw no request means something: one would be refused, and noticed."""
+    page = open_report(small_comparison)
+    page.evaluate("fetch('http://127.0.0.1:9/').catch(() => 0)")
+    page.evaluate("void document.body.append(Object.assign(new Image(), { src: 'picture.png' }))")
+    page.evaluate("void setTimeout(() => missing(), 0)")
+    page.wait_until(lambda: len(page.complaints) >= 3, "the browser complains")
+    told = " ".join(page.complaints)
+    for part in ("connect-src", "picture.png", "missing is not defined"):
+        assert part in told
+    page.complaints.clear()
+    page.requests.clear()
 
 
 def test_hostile_names_stay_text(make_comparison, open_report):
-    c = make_comparison(methods=(EVIL, "other"), feature_names=[EVIL, "b", "c"], unit=EVIL)
-    shown = open_report(c, query="q0", a=EVIL)
-    assert "<title>toy: 2 methods" in shown.dom
-    assert "<img" not in shown.dom
-    assert shown.dom.count("&lt;img") > 10
+    c = make_comparison(methods=(EVIL, "50 %3B; other", "a;b"), feature_names=[EVIL, "b", "c"], unit=EVIL)
+    page = open_report(c, link(query="q0", a=EVIL))
+    assert page.evaluate("document.title").startswith("toy: 3 methods")
+    assert page.evaluate("document.querySelectorAll('img').length") == 0
+    assert page.evaluate("document.body.innerText").count("<img src=x") > 10
+    page.click("#curves-chart .legend button")  # names in a link: all but the first are highlighted
+    page.go(page.evaluate("location.href"))
+    assert page.texts("#curves-chart .legend [aria-pressed=true]") == by(c, "map")[1:]
 
 
 def test_without_details_and_with_nothing_chosen(make_comparison, open_report):
-    shown = open_report(make_comparison(details=False), "leaderboard")
-    assert "<svg" in shown.part("pair-chart")
-    assert 'id="rankings"' not in shown.dom
+    page = open_report(make_comparison(details=False), "leaderboard")
+    assert len(page.texts("#pair-chart .point")) == 7
+    assert page.texts("#explorer") == []
+
+
+def test_nothing_but_failures_and_one_method_alone(make_comparison, open_report):
+    page = open_report(make_comparison(methods=[], broken=["broken"]))
+    assert page.texts(".verdict") == ["No method finished."]
+    page = open_report(make_comparison(methods=["random"]))
+    assert page.texts("#curves-chart .legend [aria-pressed=true]") == ["random"]
+    assert len(page.texts("#pair-chart .point.ties")) == 7

@@ -11,7 +11,6 @@ import pytest
 
 from podium.cli.main import main
 from podium.experiments import Comparison
-from podium.experiments.latex import escape, latex
 from podium.experiments.runs import Run
 
 
@@ -70,19 +69,3 @@ def test_a_folder_that_is_no_run(tmp_path, capsys):
     (tmp_path / "run.json").write_text("{")
     assert main(["report", str(tmp_path)]) == 2
     assert "run.json cannot be read" in capsys.readouterr().err
-
-
-def test_latex_is_escaped_and_marks_what_is_worse(run_folder):
-    text = latex(Comparison.load(run_folder))
-    assert r"stopped\_\&\_left & \multicolumn{3}{l}{failed}" in text
-    assert text.count(r"\begin{table}") == text.count(r"\end{table}") == 1
-    assert r"\textbf{" in text
-    body = text[text.index(r"\midrule") : text.index(r"\bottomrule")]
-    assert all(line.rstrip().endswith(r"\\") for line in body.splitlines()[1:-1])
-
-
-def test_any_text_as_latex():
-    assert escape("50 % of a_b & {c} ~ ^ \\ $ #") == (
-        r"50 \% of a\_b \& \{c\} \textasciitilde{} \textasciicircum{} \textbackslash{} \$ \#"
-    )
-    assert escape("two\nlines") == "two lines"

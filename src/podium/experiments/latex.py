@@ -4,42 +4,13 @@ from __future__ import annotations
 
 from podium.experiments.beside import Beside, beside, figures
 from podium.experiments.comparison import Comparison
+from podium.experiments.latex_text import escape
 from podium.experiments.rows import LEVELS, Row
 from podium.experiments.table import beside_note, notes, seconds, title
 
-_SPECIAL = str.maketrans(
-    {
-        "\\": r"\textbackslash{}",
-        "{": r"\{",
-        "}": r"\}",
-        "$": r"\$",
-        "&": r"\&",
-        "%": r"\%",
-        "#": r"\#",
-        "_": r"\_",
-        "~": r"\textasciitilde{}",
-        "^": r"\textasciicircum{}",
-        "<": r"\textless{}",
-        ">": r"\textgreater{}",
-        "|": r"\textbar{}",
-        '"': r"\textquotedbl{}",
-        "±": r"$\pm$",
-        "†": r"\textdagger{}",
-        "‡": r"\textdaggerdbl{}",
-        "∈": r"$\in$",
-        "–": "--",
-        "’": "'",
-    }
-)
-
-
-def escape(text: str) -> str:
-    """Any text as LaTeX that prints it."""
-    return " ".join(text.split()).translate(_SPECIAL)
-
 
 def latex(comparison: Comparison) -> str:
-    """A ``table`` that needs the packages booktabs and, for daggers in text, a T1 or Unicode font encoding."""
+    """A ``table`` environment, and others for published figures; they need the package booktabs and nothing else."""
     header = ["Method", *(escape(name) for name in comparison.metrics), "Fit (s)"]
     lines = [
         r"% needs \usepackage{booktabs}",

@@ -13,7 +13,8 @@ import numpy as np
 
 from podium.experiments.comparison import Comparison
 from podium.experiments.details import CUTOFFS
-from podium.experiments.report.disagreement import agreement, duels
+from podium.experiments.entrants import BLEND
+from podium.experiments.report.disagreement import agreement, duels, n_valued
 from podium.experiments.report.published import published_curves
 from podium.experiments.report.rankings import one_seed, places, rankings
 from podium.experiments.rows import Row, format_parameters
@@ -21,7 +22,7 @@ from podium.experiments.runs import Record
 from podium.experiments.table import units
 
 VALUES = 400_000
-"""Per-query values that a page holds at most, about 2.5 MB."""
+"""Per-query values that a page holds at most, about 3.5 MB."""
 
 
 def blob(comparison: Comparison) -> dict[str, Any]:
@@ -35,6 +36,7 @@ def blob(comparison: Comparison) -> dict[str, Any]:
         "unit": comparison.configuration.get("unit", "query"),
         "units": units(comparison),
         "item": comparison.configuration.get("item", "document"),
+        "averaged": _averaged(comparison),
         "folds": comparison.folds,
         "features": _feature_names(comparison),
         "methods": [_method(comparison, row) for row in rows],
@@ -75,24 +77,34 @@ def _fitting(comparison: Comparison, rows: list[Row]) -> tuple[np.ndarray, list[
 def _method(comparison: Comparison, row: Row) -> dict[str, Any]:
     return {
         "name": row.method,
-        "family": family(row.method),
+        "family": family(comparison, row.method),
         "seconds": rounded(row.seconds, 5),
         "p": rounded(row.p_value, 5) if row.p_value is not None else None,
         "means": {name: rounded([e.mean, e.low, e.high]) for name, e in row.estimates.items()},
         "curve": _curve(comparison, row),
         "history": _history(comparison, row),
         "weights": _weights(comparison, row),
-        "trials": [_trial(comparison, record, candidate) for record in row.records for candidate in record.candidates],
+        "trials": [trial for record in row.records for trial in _trials(comparison, record)],
     }
 
 
-def family(method: str) -> str:
-    """The family of a built-in method; the caller's own are of the family ``own``."""
+def family(comparison: Comparison, method: str) -> str:
+    """The family of a built-in method; the blend is one of its own, and rankers of the caller's are ``own``."""
     from podium.rankers.methods import METHODS
     from podium.rankers.rating_methods import RATING_METHODS
 
+    if "ranker" in comparison.configuration["methods"][method]:  # whatever name the caller gave it
+        return "own"
+    if method == BLEND:
+        return BLEND
     known = METHODS.get(method) or RATING_METHODS.get(method)
     return known.family if known else "own"
+
+
+def _averaged(comparison: Comparison) -> str:
+    """Of what a value on one query is the mean, where it is of several models."""
+    seeds = ["seeds"] * (len(comparison.seeds) > 1)
+    return " and ".join([*seeds, *["repeated tests"] * (comparison.configuration["average"] == "repeats")])
 
 
 def _curve(comparison: Comparison, row: Row) -> list[float] | None:
@@ -114,8 +126,9 @@ def _curve(comparison: Comparison, row: Row) -> list[float] | None:
 
 
 def _mean(values: np.ndarray) -> np.ndarray:
-    """Over the queries that have a value."""
-    return values[~np.isnan(values).any(axis=1)].mean(axis=0) if len(values) else values.mean(axis=0)
+    """Over the queries that have a value; NaN if none has one."""
+    valued = values[~np.isnan(values).any(axis=1)]
+    return valued.mean(axis=0) if len(valued) else np.full(values.shape[1], np.nan)
 
 
 def _ranks(comparison: Comparison, rows: list[Row]) -> dict[str, Any] | None:
@@ -143,7 +156,8 @@ def _history(comparison: Comparison, row: Row, most: int = 200) -> dict[str, Any
         if details is None or details.learned.history is None:
             continue
         unit, values = details.learned.unit, details.learned.history
-        at = np.unique(np.linspace(1, len(values), min(len(values), most)).round().astype(int))
+        at = np.linspace(1, len(values), min(len(values), most)).round().astype(int)
+        at = np.union1d(at, np.clip(details.learned.kept or 1, 1, len(values)))  # what was kept has its own value
         folds.append(
             {
                 "fold": comparison.folds.index(record.fold),
@@ -182,15 +196,20 @@ def _weights(comparison: Comparison, row: Row) -> dict[str, Any] | None:
     }
 
 
-def _trial(comparison: Comparison, record: Record, candidate: dict[str, Any]) -> list[Any]:
-    parameters = candidate.get("parameters", {})
+def _trials(comparison: Comparison, record: Record) -> list[list[Any]]:
+    outcomes = [(tried.get("parameters", {}), tried.get("validation")) for tried in record.candidates]
+    chosen = (record.parameters, record.validation)
+    first = outcomes.index(chosen) if chosen in outcomes else None  # of equals, the first was chosen
     return [
-        comparison.folds.index(record.fold),
-        format_parameters(parameters),
-        _number(candidate.get("validation")),
-        _number(candidate.get("seconds")),
-        parameters == record.parameters and candidate.get("validation") == record.validation,
-        candidate.get("error") or "",
+        [
+            comparison.folds.index(record.fold),
+            format_parameters(parameters),
+            _number(validation),
+            _number(tried.get("seconds")),
+            number == first,
+            tried.get("error") or "",
+        ]
+        for number, (tried, (parameters, validation)) in enumerate(zip(record.candidates, outcomes, strict=True))
     ]
 
 
@@ -200,11 +219,17 @@ def _number(value: Any) -> float | None:
 
 def _queries(comparison: Comparison, rows: list[Row], shown: np.ndarray) -> dict[str, Any]:
     ids, where = comparison.qids, places(comparison, rows)
-    return {"ids": [ids[i] for i in shown], "fold": [where[i][0] for i in shown], "total": len(ids)}
+    return {
+        "ids": [ids[i] for i in shown],
+        "fold": [where[i][0] for i in shown],
+        "total": len(ids),
+        "valued": n_valued(comparison, rows),
+    }
 
 
 def _values(comparison: Comparison, rows: list[Row], metric: str, shown: np.ndarray) -> list[list[float | None]]:
-    return [rounded(comparison.values(row.method, metric)[shown]) for row in rows]
+    """With more digits than can be seen: wins are counted from these, and small differences count too."""
+    return [rounded(comparison.values(row.method, metric)[shown], 6) for row in rows]
 
 
 def _feature_names(comparison: Comparison) -> list[str] | None:

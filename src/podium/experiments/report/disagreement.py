@@ -21,8 +21,13 @@ def duels(comparison: Comparison, rows: list[Row]) -> list[list[int]]:
     return [[int((one > other + TIE).sum()) for other in values] for one in values]
 
 
-def agreement(comparison: Comparison, rows: list[Row]) -> list[list[float]] | None:
-    """Spearman's correlation of the scores of each two methods within a query, averaged over queries."""
+def n_valued(comparison: Comparison, rows: list[Row]) -> int:
+    """How many queries these are of: those on which every method has a value."""
+    return int((~np.isnan(_values(comparison, rows)).any(axis=0)).sum())
+
+
+def agreement(comparison: Comparison, rows: list[Row]) -> list[list[float | None]] | None:
+    """Spearman's correlation of the scores of each two methods within a query, averaged over queries that have one."""
     folds = by_fold(comparison, rows)
     if folds is None or len(rows) < 2:
         return None
@@ -36,8 +41,10 @@ def agreement(comparison: Comparison, rows: list[Row]) -> list[list[float]] | No
             defined = ~np.isnan(correlations)
             total[defined] += correlations[defined]
             count += defined
-    means = total / np.maximum(count, 1)
-    return [[round(float(value), 3) for value in line] for line in means]
+    return [
+        [round(float(t / n), 3) if n else None for t, n in zip(*line, strict=True)]
+        for line in zip(total, count, strict=True)
+    ]
 
 
 def _values(comparison: Comparison, rows: list[Row]) -> np.ndarray:

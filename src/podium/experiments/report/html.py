@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from html import escape
+from math import isnan
 
 from podium.experiments.rows import Estimate
 
@@ -51,10 +52,10 @@ def row_head(text: str, more: str = "") -> str:
     return f'<th scope="row">{escape(text)}{small}</th>'
 
 
-def cell(text: str, more: str = "", *, kind: str = "", value: float | str | None = "") -> str:
-    """A table cell with a smaller second line; ``value`` is what it is sorted by, None sorts last."""
+def cell(text: str, more: str = "", *, kind: str = "", value: float | None = None) -> str:
+    """A table cell with a smaller second line; ``value`` is what it is sorted by, and without one it is last."""
     small = f"<small>{escape(more)}</small>" if more else ""
-    sorts = "" if value == "" else f' data-value="{"" if value is None else escape(repr(value))}"'
+    sorts = "" if value is None or isnan(value) else f' data-value="{value!r}"'
     classes = f' class="{kind}"' if kind else ""
     return f"<td{classes}{sorts}>{escape(text)}{small}</td>"
 
@@ -74,23 +75,24 @@ def whisker(estimate: Estimate, low: float, high: float, *, strong: bool = False
     left, middle, right = (_place(value, low, high) for value in (estimate.low, estimate.mean, estimate.high))
     label = f"{estimate.mean:.4f}, 95 % interval {estimate.low:.4f} to {estimate.high:.4f}"
     if estimate.mean < low:
-        return _scale(label, '<path d="M9,3.5l-7,4.5l7,4.5z"/>', "")
+        return _scale(label, _BELOW, "")
     bar = f'<line x1="{left:.1f}" x2="{right:.1f}" y1="8" y2="8"/>'
     return _scale(label, f'{bar}<circle cx="{middle:.1f}" cy="8" r="4"/>', "strong" if strong else "")
 
 
 def dot(value: float, low: float, high: float) -> str:
-    """A figure without an interval on the same scale."""
-    middle = _place(value, low, high)
-    return _scale(f"{value:.4f}", f'<circle cx="{middle:.1f}" cy="8" r="3.5"/>', "hollow")
+    """A figure without an interval on the same scale; it too becomes an arrow if it lies below."""
+    drawn = _BELOW if value < low else f'<circle cx="{_place(value, low, high):.1f}" cy="8" r="3.5"/>'
+    return _scale(f"{value:.4f}", drawn, "hollow")
 
 
 _WIDTH, _MARGIN = 150.0, 5.0
+_BELOW = '<path d="M9,3.5l-7,4.5l7,4.5z"/>'
 
 
 def _place(value: float, low: float, high: float) -> float:
     place = _MARGIN + (value - low) * (_WIDTH - 2 * _MARGIN) / ((high - low) or 1.0)
-    return min(max(place, 0.0), _WIDTH)
+    return min(max(place, _MARGIN), _WIDTH - _MARGIN)
 
 
 def _scale(label: str, drawn: str, kind: str) -> str:

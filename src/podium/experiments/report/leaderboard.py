@@ -33,7 +33,7 @@ def leaderboard(comparison: Comparison) -> str:
         )
         for row in comparison.rows
     ]
-    caption = f"{len(rows)} methods, convention “{comparison.convention}”, best {primary} first"
+    caption = f"{len(rows)} methods, convention “{comparison.convention}”"
     if theirs := published_rows(comparison, [primary, *others], low, high):
         caption += f"; in italics, {len(theirs)} published rows for these data"
         rows = sorted([*rows, *theirs], key=lambda row: -row[0])
@@ -63,7 +63,8 @@ def _explained(comparison: Comparison) -> list[str]:
 
 def _filters(comparison: Comparison, *, with_published: bool) -> str:
     """Controls that the script brings to life; without it they stay hidden and the table shows all."""
-    families = [*dict.fromkeys(family(row.method) for row in comparison.rows), *["published"] * with_published]
+    families = list(dict.fromkeys(family(comparison, row.method) for row in comparison.rows))
+    families += ["published"] * with_published
     buttons = "".join(
         f'<button type="button" aria-pressed="false" data-family="{escape(name)}">{escape(name)}</button>'
         for name in families
@@ -77,14 +78,15 @@ def _filters(comparison: Comparison, *, with_published: bool) -> str:
 
 
 def _row(comparison: Comparison, row: Row, metrics: list[str], low: float, high: float, against: Paired | None) -> str:
-    kind = family(row.method)
+    kind = family(comparison, row.method)
     name = row_head(row.method, kind)
     about = f'data-method="{escape(row.method)}" data-family="{escape(kind)}"'
     time = cell(seconds(row.seconds), f"all {seconds(row.search_seconds)}", kind="number", value=row.seconds)
     if not row.estimates:
-        reason = f"failed in {len(row.failures)} of {len(row.records)} folds: {row.failures[0].error}"
-        blanks = "".join(cell("–", kind="number", value=None) for _ in metrics[1:])
-        failed = cell("–", kind="number", value=None) + cell(reason, kind="wrap")
+        n_failed = len({record.fold for record in row.failures})
+        reason = f"failed in {n_failed} of {len(comparison.folds)} folds: {row.failures[0].error}"
+        blanks = "".join(cell("–", kind="number") for _ in metrics[1:])
+        failed = cell("–", kind="number") + cell(reason, kind="wrap")
         return f'<tr class="failed" {about}>{name}{failed}{blanks}{time}</tr>'
     cells = [_figure(comparison, row, metric) for metric in metrics]
     is_best = row.method == comparison.best

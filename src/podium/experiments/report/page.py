@@ -25,6 +25,7 @@ SCRIPTS = (
     "core",
     "state",
     "charts",
+    "keys",
     "leaderboard",
     "lines",
     "cost",
@@ -153,8 +154,9 @@ def _charts(comparison: Comparison, content: dict[str, Any]) -> list[str]:
             "pair",
             f"Two methods, {unit} by {unit}",
             figure("pair-chart"),
-            figure("explorer"),
-            lead=f"Every {unit}’s {name} under two methods. Open a {unit} to see both rankings of its {item}s.",
+            figure("explorer") if content["rankings"] else "",
+            lead=f"Every {unit}’s {name} under two methods."
+            + (f" Open a {unit} to see both rankings of its {item}s." if content["rankings"] else ""),
         ),
         section(
             "weights",
@@ -181,6 +183,7 @@ def _contents(body: str) -> str:
         "weights": "Features",
         "folds": "Folds",
         "choices": "Choices",
+        "warnings": "Warnings",
         "setting": "Setting",
     }
     links = "".join(f'<a href="#{name}">{text}</a>' for name, text in names.items() if f'<section id="{name}"' in body)

@@ -33,7 +33,7 @@ def published_rows(comparison: Comparison, metrics: list[str], low: float, high:
             chart = "" if found[0] is None else dot(found[0], low, high)
             source = f"<td>{chart}<small>{escape(part.table.title)}</small></td>"
             name = row_head(row.method, "published")
-            blank = cell("–", kind="number", value=None)
+            blank = cell("–", kind="number")
             html = f'<tr class="published" {about}>{name}{cells[0]}{source}{"".join(cells[1:])}{blank}</tr>'
             rows.append((float("-inf") if found[0] is None else found[0], html))
     return rows

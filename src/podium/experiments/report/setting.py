@@ -36,7 +36,7 @@ def choices(comparison: Comparison) -> str:
         rows.append(f"<tr>{row_head(row.method)}{''.join(cells)}</tr>")
     caption = f"Chosen by {comparison.primary} ({comparison.convention}) on the validation part, with its value there"
     tried = (
-        f"<details id=trials><summary>Every candidate that was tried</summary>{figure('trials-table')}</details>"
+        f'<details id="trials"><summary>Every candidate that was tried</summary>{figure("trials-table")}</details>'
         if any(record.candidates for record in comparison.records)
         else ""
     )

@@ -27,11 +27,23 @@ function logTicks(low, high) {
   return found;
 }
 
+// How many pixels a text of a chart takes, and as much of it as fits into so many.
+const ruler = document.createElement("canvas").getContext("2d");
+ruler.font = `600 12.5px ${getComputedStyle(document.body).fontFamily}`;
+const wide = (text) => ruler.measureText(text).width;
+
+function fitted(text, room) {
+  if (wide(text) <= room) return text;
+  const letters = [...text].slice(0, Math.ceil(room / 2));
+  while (letters.length > 1 && wide(`${letters.join("")}…`) > room) letters.pop();
+  return `${letters.join("")}…`;
+}
+
 // An empty chart: axes, grid, and the functions from values to places.
-function frame({ box, height, label, x, y, right = 16, left }) {
+function frame({ box, height, label, x, y, right = 16, left, role = "img" }) {
   const width = Math.max(280, box.clientWidth || 800);
   const [top, bottom] = [14, 46];
-  left ??= 34 + 7.5 * Math.max(0, ...y.ticks.map((tick) => (y.format ?? String)(tick).length));
+  left ??= 34 + Math.max(0, ...y.ticks.map((tick) => wide((y.format ?? String)(tick))));
   const places = (axis, from, to) => {
     const f = axis.log ? Math.log : (v) => v;
     const [low, high] = [f(axis.low), f(axis.high)];
@@ -40,7 +52,7 @@ function frame({ box, height, label, x, y, right = 16, left }) {
   const px = places(x, left, width - right);
   const py = places(y, height - bottom, top);
   const size = { viewBox: `0 0 ${width} ${height}`, width, height };
-  const root = svg("svg", { class: "chart", ...size, role: "img", "aria-label": label });
+  const root = svg("svg", { class: "chart", ...size, role, "aria-label": label });
   const write = (kind, at, anchor, text) => root.append(svg("text", { class: kind, ...at, "text-anchor": anchor }, text));
   for (const tick of y.ticks) {
     root.append(svg("line", { class: "grid", x1: left, x2: width - right, y1: py(tick), y2: py(tick) }));
@@ -51,12 +63,15 @@ function frame({ box, height, label, x, y, right = 16, left }) {
     const text = (x.format ?? String)(tick);
     const at = px(tick);
     if (x.grid) root.append(svg("line", { class: "grid", x1: at, x2: at, y1: top, y2: height - bottom }));
-    if (at - text.length * 3.6 < edge) continue;
-    edge = at + text.length * 3.6 + 6;
+    if (at - wide(text) / 2 < edge) continue;
+    edge = at + wide(text) / 2 + 6;
     write("tick", { x: at, y: height - bottom + 18 }, "middle", text);
   }
-  write("axis", { x: (left + width - right) / 2, y: height - 8 }, "middle", x.name);
-  write("axis", { transform: `translate(12 ${(top + height - bottom) / 2}) rotate(-90)` }, "middle", y.name);
+  const [below, beside] = [fitted(x.name, width), fitted(y.name, height - bottom)];
+  const middle = Math.min((left + width - right) / 2, width - wide(below) / 2);
+  const centre = Math.max((top + height - bottom) / 2, wide(beside) / 2);
+  write("axis", { x: middle, y: height - 8 }, "middle", below);
+  write("axis", { transform: `translate(12 ${centre}) rotate(-90)` }, "middle", beside);
   return { root, px, py, width, height, top, bottom, left, right };
 }
 
@@ -79,11 +94,14 @@ function spread(wanted, gap, top, bottom) {
   return placed;
 }
 
-// What is under the pointer, in words. Elements that have something to say carry it in data-tip.
+// What is under the pointer or has the focus, in words. Elements that have something to say carry it in data-tip.
 const bubble = html("div", { class: "bubble", hidden: true, "aria-hidden": "true" });
 document.body.append(bubble);
-document.addEventListener("pointerover", (event) => {
-  const target = event.target.closest?.("[data-tip]");
+for (const event of ["pointerover", "focusin"]) document.addEventListener(event, ({ target }) => explain(target));
+document.addEventListener("keydown", ({ key }) => key === "Escape" && (bubble.hidden = true));
+
+function explain(element) {
+  const target = element.closest?.("[data-tip]");
   bubble.hidden = !target;
   if (!target) return;
   bubble.textContent = target.dataset.tip;
@@ -92,17 +110,20 @@ document.addEventListener("pointerover", (event) => {
   const middle = Math.min(Math.max(at.x + at.width / 2, half + 8), document.documentElement.clientWidth - half - 8);
   bubble.style.left = `${middle - half + scrollX}px`;
   bubble.style.top = `${(at.y > bubble.offsetHeight + 16 ? at.y - bubble.offsetHeight - 8 : at.bottom + 8) + scrollY}px`;
-});
+}
 
 // Keep a figure drawn: now, when the reader's choices change, and when its width does.
 function figure(id, names, paint) {
   const box = document.getElementById(id);
   if (!box) return;
-  const controls = () => [...box.querySelectorAll("button, select, input, summary")];
+  const controls = () => [...box.querySelectorAll("button, select, input, summary, [tabindex]")];
   const draw = () => {
     const focused = controls().indexOf(document.activeElement);
-    box.replaceChildren(...paint(box).filter(Boolean));
-    controls()[focused]?.focus(); // the elements are new: the keyboard stays on the one that took the old one's place
+    const parts = paint(box).filter(Boolean);
+    for (const child of [...box.children]) if (!parts.includes(child)) child.remove();
+    parts.forEach((part, i) => part === box.children[i] || box.insertBefore(part, box.children[i] ?? null));
+    // Where elements are new, the keyboard stays on the one that took the old one's place.
+    if (!box.contains(document.activeElement)) controls()[focused]?.focus({ preventScroll: true });
   };
   let width = box.clientWidth;
   draw();

@@ -57,10 +57,14 @@ function table(caption, heads, rows, { numbers = [], kind = "scroll", ...attribu
   );
 }
 
-// A labelled choice between texts; `changed` receives the chosen value.
-function choice(label, options, value, changed) {
-  const select = html("select", { onchange: (event) => changed(event.target.value) });
-  for (const [key, text] of options) select.append(html("option", { value: key, selected: key === value }, text));
+// A labelled choice between texts, which says what the reader has chosen under `name` and changes it. It is made once
+// and stays: a list that is typed into would forget its first letters if it were drawn anew after each.
+function choice(label, name, options) {
+  const select = html("select", { onchange: () => change({ [name]: select.value }) });
+  for (const [key, text] of options) select.append(html("option", { value: key }, text));
+  const show = () => (select.value = state[name]);
+  follow([name], show);
+  show();
   return html("label", {}, `${label} `, select);
 }
 

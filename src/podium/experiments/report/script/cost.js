@@ -16,7 +16,7 @@ function cost(box) {
     box,
     height: 400,
     label: `Training time against ${measure}; on the front: ${front.map((method) => method.name).join(", ")}`,
-    x: { name: "training of the chosen model, seconds (logarithmic)", low: marks[0], high: last(marks), ...scale },
+    x: { name: "seconds of training (logarithmic)", low: marks[0], high: last(marks), ...scale },
     y: axis(measure, shown.map((method) => method.y)),
     right: 24,
   });
@@ -43,7 +43,7 @@ function cost(box) {
 function labels(root, { px, py, width, left, right }, labelled, points) {
   const taken = points.map(({ x, y }) => ({ l: px(x) - 6, r: px(x) + 6, t: py(y) - 6, b: py(y) + 6 }));
   for (const { name, x, y } of labelled) {
-    const [a, b, w] = [px(x), py(y), name.length * 7.2];
+    const [a, b, w] = [px(x), py(y), wide(name)];
     const places = [
       { x: a + 10, y: b + 4, anchor: "start", l: a + 9 },
       { x: a - 10, y: b + 4, anchor: "end", l: a - 9 - w },

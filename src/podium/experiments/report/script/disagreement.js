@@ -6,8 +6,9 @@ const openQuery = (number, pair = {}) => change({ ...pair, query: queryName(numb
 
 // The open query; if none was chosen, the one on which the two methods differ most.
 function queryNumber() {
-  if (state.query.startsWith("~") && repeated) return Number(state.query.slice(1));
-  if (state.query) return data.queries.ids.indexOf(state.query);
+  const { ids } = data.queries;
+  const named = ids.findIndex((_, number) => queryName(number) === state.query);
+  if (state.query) return named < 0 ? ids.indexOf(state.query) : named;
   return byDifference(differences())[0]?.number ?? -1;
 }
 
@@ -21,23 +22,24 @@ function differences() {
 const byDifference = (queries) =>
   [...queries].sort((one, other) => Math.abs(other.difference) - Math.abs(one.difference));
 
+let pairControls = null;
 function pair(box) {
   const names = methods.map(({ name }) => [name, name]);
   const metrics = Object.keys(data.values).map((name) => [name, name]);
-  const controls = html(
+  pairControls ??= html(
     "div",
     { class: "controls" },
-    choice("A", names, state.a, (a) => change({ a })),
-    choice("B", names, state.b, (b) => change({ b })),
-    metrics.length > 1 ? choice("Metric", metrics, state.metric, (metric) => change({ metric })) : null,
+    choice("A", "a", names),
+    choice("B", "b", names),
+    metrics.length > 1 ? choice("Metric", "metric", metrics) : null,
   );
   const queries = differences();
   const [left, right] = [html("div"), html("div")];
   const columns = html("div", { class: "columns" }, left, right);
-  box.replaceChildren(columns); // so that the halves have a width to draw for
+  box.append(columns); // so that the halves have a width to draw for
   left.append(scatter(left, queries));
   right.append(largest(queries));
-  return [controls, verdict(queries), columns];
+  return [pairControls, verdict(queries), columns];
 }
 
 function verdict(queries) {
@@ -65,25 +67,30 @@ function scatter(box, queries) {
     label: `${state.metric} of ${state.a} against ${state.b} on each ${data.unit}`,
     x: { ...both, name: `${state.a}: ${state.metric} (${data.convention})` },
     y: { ...both, name: state.b },
+    role: "group",
   });
   const { root, px, py } = chart;
   const [from, to] = [both.low, both.high];
   root.append(svg("line", { class: "diagonal", x1: px(from), y1: py(from), x2: px(to), y2: py(to) }));
   const opened = queryNumber();
-  for (const query of queries) {
+  const ordered = [...queries].sort((one, other) => one.a - other.a || one.b - other.b); // as arrow keys go through them
+  const points = ordered.map((query) => {
     const side = query.difference > SAME ? "wins" : query.difference < -SAME ? "loses" : "ties";
     const open = query.number === opened;
-    root.append(
-      svg("circle", {
-        class: `point ${side}${open ? " open" : ""}`,
-        cx: px(query.a),
-        cy: py(query.b),
-        r: open ? 7 : 4.5,
-        "data-tip": `${data.unit} ${query.id}: ${state.a} ${four(query.a)}, ${state.b} ${four(query.b)}`,
-        onclick: () => openQuery(query.number),
-      }),
-    );
-  }
+    const tip = `${data.unit} ${query.id}: ${state.a} ${four(query.a)}, ${state.b} ${four(query.b)}`;
+    return svg("circle", {
+      class: `point ${side}${open ? " open" : ""}`,
+      cx: px(query.a),
+      cy: py(query.b),
+      r: open ? 7 : 4.5,
+      role: "button",
+      "aria-label": tip,
+      "data-tip": tip,
+      onclick: () => openQuery(query.number),
+    });
+  });
+  root.append(...points);
+  roving(root, points, { start: Math.max(0, ordered.findIndex(({ number }) => number === opened)) });
   return root;
 }
 
@@ -105,7 +112,7 @@ function largest(queries) {
 // Queries on which the methods, floors aside, lie furthest apart.
 function disputed() {
   const values = data.values[data.primary];
-  const able = methods.map((_, i) => i).filter((i) => methods[i].family !== "floor");
+  const able = strong.map(({ name }) => numberOf.get(name));
   const ranges = data.queries.ids.map((id, number) => {
     const order = able.filter((i) => values[i][number] !== null).sort((i, j) => values[j][number] - values[i][number]);
     const [high, low] = [order[0], last(order)];

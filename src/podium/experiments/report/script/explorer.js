@@ -1,6 +1,5 @@
 // One query: both methods' rankings side by side, with grades.
 function explorer() {
-  if (!data.rankings) return [];
   const number = queryNumber();
   const name = capital(data.unit);
   const heading = html("h3", {}, number < 0 ? `Open a ${data.unit}` : `${name} ${data.queries.ids[number]}`);
@@ -9,7 +8,7 @@ function explorer() {
 
 function missing() {
   const unknown = `There is no ${data.unit} “${state.query}” here.`;
-  return html("p", { class: "soft" }, state.query ? unknown : `These two methods do not differ on any ${data.unit}.`);
+  return html("p", { class: "soft" }, state.query ? unknown : `No ${data.unit} has a value of both methods.`);
 }
 
 // Controls that lead from query to query.
@@ -22,9 +21,10 @@ function finder(name, number) {
     value: number < 0 ? "" : ids[number],
     placeholder: `id of a ${data.unit}`,
     autocomplete: "off",
-    onchange: (event) => {
-      const found = ids.indexOf(event.target.value.trim());
-      if (found >= 0) openQuery(found);
+    onchange: ({ target }) => {
+      const text = target.value.trim();
+      const found = ids.indexOf(text);
+      change({ query: found < 0 ? text : queryName(found) });
     },
   });
   return html(
@@ -45,7 +45,8 @@ function opened(number) {
   }
   const fold = data.folds.length > 1 ? `, ${data.folds[data.queries.fold[number]]}` : "";
   const counts = query.grades.map(([grade, n]) => `${n} of grade ${grade}`).join(", ");
-  const facts = html("p", {}, `${many(query.documents, data.item, `${data.item}s`)}: ${counts}${fold}.`);
+  const means = data.averaged ? ` Figures are means over ${data.averaged}; the rankings are of the first.` : "";
+  const facts = html("p", {}, `${many(query.documents, data.item, `${data.item}s`)}: ${counts}${fold}.${means}`);
   const [a, b] = [state.a, state.b].map((name) => query.orders[numberOf.get(name)]);
   const lists = [ranked(state.a, number, query, a, b), ranked(state.b, number, query, b, a)];
   return [facts, html("div", { class: "columns rankings", id: "rankings" }, ...lists)];
@@ -68,7 +69,7 @@ function ranked(name, number, query, order, other) {
 
 function badge(grade) {
   const share = Math.max(0, Math.min(1, grade / topGrade));
-  const element = html("span", { class: share > 0.55 ? "grade high" : "grade" }, String(grade));
+  const element = html("span", { class: "grade" }, String(grade));
   element.style.setProperty("--much", `${Math.round(share * 100)}%`);
   return element;
 }

@@ -13,7 +13,7 @@ function leaderboard() {
     for (const head of heads) head.removeAttribute("aria-sort");
     heads[column].setAttribute("aria-sort", order);
     const sign = order === "ascending" ? 1 : -1;
-    const key = (row) => row.cells[column].dataset.value ?? row.dataset.method;
+    const key = (row) => (column === 0 ? row.dataset.method : (row.cells[column].dataset.value ?? ""));
     const compare = (one, other) => {
       const [x, y] = [key(one), key(other)];
       if (x === "" || y === "") return (x === "") - (y === ""); // what has no figure stays last
@@ -33,7 +33,9 @@ function leaderboard() {
       shown += fits;
     }
     document.getElementById("found").textContent = shown < rows.length ? `${shown} of ${rows.length} shown` : "";
-    for (const button of families) button.setAttribute("aria-pressed", String(button.dataset.family === state.family));
+    for (const button of familyButtons) {
+      button.setAttribute("aria-pressed", String(button.dataset.family === state.family));
+    }
     if (input.value !== state.find) input.value = state.find;
   };
 
@@ -47,8 +49,7 @@ function leaderboard() {
   }
   const input = document.getElementById("find");
   input.addEventListener("input", () => change({ find: input.value }));
-  const families = [...document.querySelectorAll("#filters [data-family]")];
-  for (const button of families) {
+  for (const button of familyButtons) {
     const { family } = button.dataset;
     button.addEventListener("click", () => change({ family: state.family === family ? "" : family }));
   }

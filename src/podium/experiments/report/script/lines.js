@@ -1,10 +1,10 @@
 // Lines over cut-offs and over iterations: highlighted methods in colour and by name, the others in grey.
 function lineChart(box, series, { label, x, y }) {
-  const wide = box.clientWidth > 560;
+  const roomy = box.clientWidth > 560;
   const lit = series.filter((line) => styleOf(line.name) || series.length < 4);
-  const longest = Math.max(0, ...lit.map((line) => line.name.length));
-  const right = wide ? Math.min(28 + 7.6 * longest, box.clientWidth / 3) : 16;
-  const chart = frame({ box, height: wide ? 400 : 320, label, x, y, right });
+  const longest = Math.max(0, ...lit.map((line) => wide(line.name)));
+  const right = roomy ? Math.min(24 + longest, box.clientWidth / 3) : 16;
+  const chart = frame({ box, height: roomy ? 400 : 320, label, x, y, right });
   const { root, px, py } = chart;
   const ends = spread(lit.map((line) => py(last(line.points)[1])), 17, chart.top + 4, chart.height - chart.bottom);
   for (const line of [...series.filter((other) => !lit.includes(other)), ...lit]) {
@@ -20,11 +20,12 @@ function lineChart(box, series, { label, x, y }) {
       group.append(dot);
     }
     const place = lit.indexOf(line);
-    if (place >= 0 && wide) {
+    if (place >= 0 && roomy) {
       const [x1, y1] = last(line.points);
       const edge = chart.width - chart.right;
       group.append(svg("line", { class: "leader", x1: px(x1) + 5, y1: py(y1), x2: edge + 16, y2: ends[place] }));
-      group.append(svg("text", { class: "name", x: edge + 20, y: ends[place] + 4 }, line.name));
+      const name = fitted(line.name, chart.right - 20);
+      group.append(svg("text", { class: "name", x: edge + 20, y: ends[place] + 4 }, name));
     }
     root.append(group);
   }
@@ -56,15 +57,16 @@ function meanHistory(folds) {
   return places.map((i) => [i, folds.reduce((sum, fold) => sum + at(fold, i), 0) / folds.length]);
 }
 
+let foldControl = null;
 function training(box) {
   const trained = methods.filter((method) => method.history);
   const folds = [["", "mean of folds"], ...data.folds.map((name, i) => [String(i), name])];
-  const picker = choice("Fold", folds, state.fold, (fold) => change({ fold }));
+  if (data.folds.length > 1) foldControl ??= html("div", { class: "controls" }, choice("Fold", "fold", folds));
   const charts = [...new Set(trained.map((method) => method.history.unit))].map((unit) => {
     const series = trained.filter((method) => method.history.unit === unit).map(historyOf).filter(Boolean);
     return series.length ? historyChart(box, series, unit) : null;
   });
-  return [data.folds.length > 1 ? html("div", { class: "controls" }, picker) : null, ...charts, legend(trained)];
+  return [foldControl, ...charts, legend(trained)];
 }
 
 function historyOf({ name, history }) {

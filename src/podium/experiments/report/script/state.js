@@ -1,22 +1,35 @@
 // What the reader has chosen. It is kept in the address after "#", so that a link shows the same view:
 // #sort=map&find=list&methods=pmop;listnet&a=pmop&b=listnet&query=3
 const strong = methods.filter((method) => method.family !== "floor");
+const first = (strong[0] ?? methods[0])?.name ?? "";
 const defaults = {
   sort: data.primary,
   order: "",
   find: "",
   family: "",
-  methods: strong.slice(0, 5).map((method) => method.name),
+  methods: (strong.length ? strong : methods).slice(0, 5).map((method) => method.name),
   metric: data.primary,
-  a: (strong[0] ?? methods[0])?.name ?? "",
-  b: (strong[1] ?? methods[1] ?? methods[0])?.name ?? "",
+  a: first,
+  b: [...strong, ...methods].find((method) => method.name !== first)?.name ?? first,
   query: "",
   fold: "",
   weights: [...strong, ...methods].find((method) => method.weights)?.name ?? "",
 };
 const state = { ...defaults };
 const drawn = new Set([...methods, ...data.published].map(({ name }) => name));
+const familyButtons = [...document.querySelectorAll("#filters [data-family]")];
 const followers = [];
+
+// What a link may ask for; anything else is as if it had not been asked.
+const allowed = {
+  order: (order) => ["ascending", "descending"].includes(order),
+  family: (name) => familyButtons.some((button) => button.dataset.family === name),
+  metric: (metric) => Object.hasOwn(data.values, metric),
+  a: (name) => numberOf.has(name),
+  b: (name) => numberOf.has(name),
+  fold: (fold) => data.folds.some((_, i) => String(i) === fold),
+  weights: (name) => methods[numberOf.get(name)]?.weights,
+};
 
 // `draw` is called whenever one of the named choices changes.
 function follow(names, draw) {
@@ -29,11 +42,15 @@ function change(changes) {
   for (const { names, draw } of followers) if (names.some((name) => name in changes)) draw();
 }
 
+// A list of names as one text, whatever the names are.
+const joined = (names) => names.map((name) => name.replaceAll("%", "%25").replaceAll(";", "%3B")).join(";");
+const parted = (text) => text.split(";").map((name) => name.replaceAll("%3B", ";").replaceAll("%25", "%"));
+
 function remember() {
   const parameters = new URLSearchParams();
+  const written = (value) => (Array.isArray(value) ? joined(value) : value);
   for (const [name, value] of Object.entries(state)) {
-    if (String(value) === String(defaults[name])) continue;
-    parameters.set(name, Array.isArray(value) ? value.join(";") : value);
+    if (written(value) !== written(defaults[name])) parameters.set(name, written(value));
   }
   const text = parameters.toString().replaceAll("%3B", ";").replaceAll("%40", "@");
   try {
@@ -44,15 +61,14 @@ function remember() {
 }
 
 function recall() {
-  if (!location.hash.includes("=")) return false; // a plain "#section"
+  if (location.hash && !location.hash.includes("=")) return false; // a plain "#section"
   const given = new URLSearchParams(location.hash.slice(1));
   for (const name of Object.keys(defaults)) {
     const value = given.get(name);
-    if (value === null) state[name] = defaults[name];
-    else state[name] = name === "methods" ? value.split(";").filter((method) => drawn.has(method)) : value;
+    const isRefused = value !== null && name in allowed && !allowed[name](value);
+    if (value === null || isRefused) state[name] = defaults[name];
+    else state[name] = name === "methods" ? parted(value).filter((method) => drawn.has(method)) : value;
   }
-  for (const name of ["a", "b"]) if (!numberOf.has(state[name])) state[name] = defaults[name];
-  if (!(state.metric in data.values)) state.metric = defaults.metric;
   return true;
 }
 

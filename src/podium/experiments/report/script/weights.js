@@ -1,9 +1,9 @@
 // Features by weight: bars of the mean over folds, whiskers over the folds' range.
+let weightsControl = null;
 function weights(box) {
-  const known = methods.filter((method) => method.weights);
-  const method = known.find(({ name }) => name === state.weights) ?? known[0];
-  const names = known.map(({ name }) => [name, name]);
-  const picker = choice("Method", names, method.name, (name) => change({ weights: name }));
+  const known = methods.filter((method) => method.weights).map(({ name }) => [name, name]);
+  weightsControl ??= html("div", { class: "controls" }, choice("Method", "weights", known));
+  const method = methods[numberOf.get(state.weights)];
   const { of, linear } = method.weights;
   const shown = Math.min(method.weights.features.length, 25);
   const note = linear
@@ -11,7 +11,7 @@ function weights(box) {
     : "Importance says how much a feature was used, not in which direction.";
   const numbered = data.features ? "" : " Features without names are numbered from 1, as in LETOR files.";
   return [
-    html("div", { class: "controls" }, picker),
+    weightsControl,
     shown ? bars(box, method, shown) : html("p", {}, "All weights are zero."),
     html("p", { class: "soft" }, `${shown} of ${many(of, "feature", "features")} with a weight. ${note}${numbered}`),
   ];
@@ -22,9 +22,7 @@ function bars(box, method, shown) {
   const [features, mean, low, high] = keys.map((key) => method.weights[key].slice(0, shown));
   const names = features.map((feature) => data.features?.[feature] ?? `feature ${feature + 1}`);
   const line = 20;
-  const longest = Math.max(...names.map((name) => name.length));
-  const left = Math.min(Math.max(80, 20 + 7 * longest), box.clientWidth * 0.4);
-  const fits = Math.floor((left - 14) / 7);
+  const left = Math.min(20 + Math.max(...names.map(wide)), box.clientWidth * 0.4);
   const unit = method.weights.linear ? "share of the sum of absolute weights" : "share of the importance";
   const first = names.slice(0, 5).map((name, i) => `${name} ${mean[i].toFixed(3)}`);
   const chart = frame({
@@ -43,7 +41,7 @@ function bars(box, method, shown) {
     const [from, to] = [px(Math.min(0, mean[i])), px(Math.max(0, mean[i]))];
     group.append(svg("rect", { x: from, y: y - 7, width: Math.max(1, to - from), height: 14 }));
     group.append(svg("line", { x1: px(low[i]), x2: px(high[i]), y1: y, y2: y }));
-    const short = name.length > fits ? `${name.slice(0, fits - 1)}…` : name;
+    const short = fitted(name, left - 14);
     group.append(svg("text", { class: "name ink", x: left - 10, y: y + 4, "text-anchor": "end" }, short));
     root.append(group);
   });

@@ -1,0 +1,128 @@
+"""Any text as LaTeX that prints it, in plain ASCII, so that no encoding, font or package has to be set up for it."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+_SPECIAL = {
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "$": r"\$",
+    "&": r"\&",
+    "%": r"\%",
+    "#": r"\#",
+    "_": r"\_",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    '"': r"\texttt{\char34}",  # the usual font has curved ones only
+    "`": r"\`{}",
+}
+_IN_TEXT = {
+    "ß": r"\ss",
+    "æ": r"\ae",
+    "Æ": r"\AE",
+    "œ": r"\oe",
+    "Œ": r"\OE",
+    "ø": r"\o",
+    "Ø": r"\O",
+    "ł": r"\l",
+    "Ł": r"\L",
+    "ı": r"\i",
+    "†": r"\textdagger",
+    "‡": r"\textdaggerdbl",
+    "§": r"\S",
+    "©": r"\copyright",
+    "–": r"\textendash",
+    "—": r"\textemdash",
+    "‘": r"\textquoteleft",
+    "’": r"\textquoteright",
+    "“": r"\textquotedblleft",
+    "”": r"\textquotedblright",
+    "…": r"\textellipsis",
+    "·": r"\textperiodcentered",
+}
+_IN_FORMULAS = {
+    "±": r"\pm",
+    "×": r"\times",
+    "−": "-",
+    "≤": r"\leq",
+    "≥": r"\geq",
+    "≠": r"\neq",
+    "≈": r"\approx",
+    "∈": r"\in",
+    "∞": r"\infty",
+    "→": r"\to",
+    "µ": r"\mu",
+    "²": "^2",
+    "³": "^3",
+    "°": r"^\circ",
+}
+_GREEK = (
+    *("alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa", "lambda", "mu", "nu"),
+    *("xi", "pi", "rho", "sigma", "tau", "upsilon", "phi", "chi", "psi", "omega"),
+    *("Gamma", "Delta", "Theta", "Lambda", "Xi", "Pi", "Sigma", "Upsilon", "Phi", "Psi", "Omega"),
+)
+_ACCENTS = {
+    "\N{COMBINING GRAVE ACCENT}": "`",
+    "\N{COMBINING ACUTE ACCENT}": "'",
+    "\N{COMBINING CIRCUMFLEX ACCENT}": "^",
+    "\N{COMBINING TILDE}": "~",
+    "\N{COMBINING DIAERESIS}": '"',
+    "\N{COMBINING MACRON}": "=",
+    "\N{COMBINING DOT ABOVE}": ".",
+    "\N{COMBINING BREVE}": "u",
+    "\N{COMBINING CARON}": "v",
+    "\N{COMBINING DOUBLE ACUTE ACCENT}": "H",
+    "\N{COMBINING RING ABOVE}": "r",
+    "\N{COMBINING CEDILLA}": "c",
+    "\N{COMBINING DOT BELOW}": "d",
+}
+
+
+def _greek(name: str) -> str:
+    """The letter of this LaTeX name: it is Unicode's, in small letters or capitals."""
+    size = "CAPITAL" if name[0].isupper() else "SMALL"
+    return unicodedata.lookup(f"GREEK {size} LETTER {name.upper().replace('LAMBDA', 'LAMDA')}")
+
+
+_KNOWN = (
+    _SPECIAL
+    | {character: f"{command}{{}}" for character, command in _IN_TEXT.items()}
+    | {character: f"${command}$" for character, command in _IN_FORMULAS.items()}
+    | {_greek(name): rf"$\{name}$" for name in _GREEK}
+)
+
+
+def escape(text: str) -> str:
+    r"""Text that LaTeX prints as it is, whatever its characters, in any document.
+
+    Latin letters with accents, Greek letters and common signs are written as commands that need no package. Characters
+    of other scripts, emoji and control characters would stop LaTeX: their place is taken by their number.
+
+    Examples
+    --------
+    >>> print(escape("50 % of naïve_α, 中"))
+    50 \% of na\"{i}ve\_$\alpha$, \texttt{U+4E2D}
+    """
+    plain = unicodedata.normalize("NFC", " ".join(text.split()))
+    written = "".join(map(_character, plain))
+    # Two of these in a row would be joined into a dash or a quotation mark.
+    apart = re.sub(r"([-',])(?=\1)", r"\1{}", written)
+    # At the start of a table's row, these would be taken for an argument of the line end before it.
+    return re.sub(r"^([\[*])", r"{\1}", apart)
+
+
+def _character(character: str) -> str:
+    if known := _KNOWN.get(character):
+        return known
+    if " " <= character <= "~":
+        return character
+    letter, *marks = list(unicodedata.normalize("NFD", character))
+    if letter.isascii() and letter.isalpha() and len(marks) == 1 and marks[0] in _ACCENTS:
+        return rf"\{_ACCENTS[marks[0]]}{{{letter}}}"
+    return rf"\texttt{{U+{ord(character):04X}}}"
