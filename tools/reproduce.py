@@ -27,7 +27,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="a few fast methods; the documentation stays as it is")
     parser.add_argument("--jobs", type=int, help="worker processes (default: one a core)")
-    parser.add_argument("--seeds", type=int, default=1, help="seeds for methods that depend on one (default: 1)")
+    parser.add_argument("--seeds", type=int, default=3, help="seeds for methods that depend on one (default: 3)")
     parser.add_argument("--methods", help="methods by name (default: all that `podium methods` lists, variants too)")
     parser.add_argument("--only", choices=("ohsumed", "movielens"), help="one of the data sets")
     parser.add_argument("--out", type=Path, help="where runs go (default: podium-runs/reproduce)")
@@ -63,7 +63,8 @@ def reproduce_ohsumed(data: Path, out: Path, options: argparse.Namespace) -> Non
             methods,
             metrics=METRICS,
             convention="letor",
-            seeds=options.seeds,
+            seeds=1 if options.quick else options.seeds,
+            rehearse=True,
             out=out,
             jobs=options.jobs,
             progress=reporter,
@@ -105,12 +106,11 @@ def ohsumed_page(comparison, today: datetime.date) -> str:
         [
             "# All methods on OHSUMED",
             "",
-            "Written by `make reproduce`; every figure is computed, none is typed in. "
-            + when_and_where(comparison, today),
+            "Written by `make reproduce`; every figure of a table is computed. " + when_and_where(comparison, today),
             "",
             "LETOR 2.0 OHSUMED: 106 queries, 16,140 documents, 25 features, grades 0 to 2, the five official folds. "
-            f"Best first by {comparison.primary} on the test parts; which method we would have *picked* is decided on "
-            "the validation parts alone and comes [below](#picked-on-validation).",
+            f"Best first by {comparison.primary} on the test parts; which method we would have *picked* is decided "
+            "without the test parts and comes [below](#picked-without-the-test-parts).",
             table,
             *picked(comparison),
             *tests(comparison),
@@ -152,26 +152,47 @@ def when_and_where(comparison, today: datetime.date) -> str:
 
 
 def picked(comparison) -> list[str]:
-    """The method that validation picks, beside the best official figures."""
+    """The method that the rehearsal picks, beside the best official figures."""
     best = comparison.best_on_validation
-    official = next((table for table in comparison.published if table.exact), None)
-    rows = sorted((row for row in comparison.rows if row.estimates), key=lambda row: -row.validation)
     lines = [
         "",
-        "## Picked on validation",
+        "## Picked without the test parts",
         "",
-        f"By {comparison.primary} on the validation parts, mean of the five folds, the methods come in this order: "
-        + ", ".join(f"{row.method} {row.validation:.4f}" for row in rows[:8])
-        + f", … So the pick is **{best}**. On no fold did its own test part have a say in any choice; but the folds "
-        "rotate, so a query that is tested on one fold is a validation query of another, and the pick, made over all "
-        "folds, has seen them all as such. Figures on validation flatter, the more the more was chosen there: "
-        "settings, number of rounds, weights of the [blend](../compare.md#choosing-hyper-parameters).",
+        "By a [rehearsal](../compare.md#picking-a-method): half of each fold's validation part judges what the other "
+        f"half chose, both ways. Mean of the five metrics there: {ranking(comparison.rehearsal, mean_of_metrics)}, … "
+        f"So the pick is **{best}**. On no fold did its own test part have a say in any choice; but the folds rotate: "
+        "a query that is tested on one fold is a validation query of another.",
+        "",
+        *beside_official(comparison, best),
+    ]
+    flattered = max(learned(comparison), key=lambda row: row.validation).method
+    lines += [
+        f"For comparison, {comparison.primary} on the validation parts as they are, which flatters methods that choose "
+        "much there: " + ranking(comparison, lambda row: row.validation) + ", …",
         "",
     ]
-    if official is None or best is None:
-        return lines
-    mine = next(row for row in rows if row.method == best)
-    lines += ["| metric | best official | whose | " + best + " | higher? |", "|---|---:|---|---:|---|"]
+    if flattered != best:
+        lines += [f"By that, the pick would be {flattered}:", "", *beside_official(comparison, flattered)]
+    return [*lines, *HISTORY]
+
+
+HISTORY = [
+    "**How the blend came about.** Its first form averaged the chosen models and gave more weight to those that helped "
+    "the validation metric. On the test parts it had NDCG@1 .5457, NDCG@3 .4908, NDCG@5 .4737, NDCG@10 .4565 and MAP "
+    ".4524, so it was known there that three of five official figures were passed. The form now (all settings, "
+    "equal shares for kinds of model, nothing chosen) was then settled among some fifty on the validation parts and on "
+    "out-of-fold scores of the training parts, where choosing less was better in all five metrics. Kernel regression "
+    "stands with the linear models as one kind because it did better so on both.",
+    "",
+]
+
+
+def beside_official(comparison, method: str) -> list[str]:
+    official = next((table for table in comparison.published if table.exact), None)
+    mine = next((row for row in comparison.rows if row.method == method), None)
+    if official is None or mine is None:
+        return []
+    lines = [f"| metric | best official | whose | {method} | higher? |", "|---|---:|---|---:|---|"]
     wins = 0
     for metric in comparison.metrics:
         whose, figure = official.best(metric) or ("", float("nan"))
@@ -180,6 +201,20 @@ def picked(comparison) -> list[str]:
         value = f"{mine.estimates[metric].mean:.4f}"
         lines.append(f"| {metric} | {figure:.4f} | {whose} | {value} | {'yes' if higher else 'no'} |")
     return [*lines, "", f"Higher in {wins} of {len(comparison.metrics)}.", ""]
+
+
+def learned(comparison) -> list:
+    """The rows of methods that learn something."""
+    return [row for row in comparison.rows if row.estimates and row.method not in ("best-feature", "random")]
+
+
+def mean_of_metrics(row) -> float:
+    return sum(estimate.mean for estimate in row.estimates.values()) / len(row.estimates)
+
+
+def ranking(comparison, merit, n: int = 8) -> str:
+    rows = sorted(learned(comparison), key=lambda row: -merit(row))
+    return ", ".join(f"{row.method} {merit(row):.4f}" for row in rows[:n])
 
 
 def tests(comparison) -> list[str]:
@@ -269,7 +304,7 @@ def readme_part(comparison, today: datetime.date) -> str:
         "|---|" + "---:|" * len(comparison.metrics),
     ]
     for row in rows:
-        name = f"**{row.method}** (picked on validation)" if row.method == best else row.method
+        name = f"**{row.method}** (picked without the test parts)" if row.method == best else row.method
         lines.append(f"| {name} | " + " | ".join(f"{row.estimates[m].mean:.4f}" for m in comparison.metrics) + " |")
     if official is not None:
         cells = [f"{found[1]:.4f} ({found[0]})" if (found := official.best(m)) else "–" for m in comparison.metrics]

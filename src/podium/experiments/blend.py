@@ -1,16 +1,17 @@
-"""The blend: an average of the methods of a comparison, weighted by what they add on the validation part.
+"""The blend: the average of all models that a comparison fits on a fold, each kind of model with one vote.
 
-It takes part like any method, under the name ``blend``. On each fold the other methods' chosen models rank every query;
-documents are ordered by the geometric mean of their ranks, which cares most about the top of a list and not about the
-scale of scores. All methods begin with the same weight; then, ``extra`` times, the one that helps the validation metric
-most gets one share more (ensemble selection: Caruana et al., ICML 2004). To begin with all of them is what keeps it
-from fitting a few dozen validation queries. It is made from scores alone: nothing is trained, no test label is seen.
+It takes part like any method, under the name ``blend``. Documents are ordered by the geometric mean of the ranks they
+get, which cares most about the top of a list and not about the scale of scores. Kinds of model have equal shares, for
+models of one kind make much the same mistakes and some kinds have many methods; so have the methods of a kind, and all
+settings that a method tried. Nothing is chosen on the validation part: where that has a few dozen queries, the best of
+many is mostly luck, and an average of good and middling models beats it. No label is looked at and nothing is trained.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -18,52 +19,70 @@ import numpy as np
 
 from podium.experiments.entrants import Candidate, Entrant
 from podium.experiments.sealed import Trial, Viewable, with_grade
-from podium.experiments.trial import mean
+from podium.experiments.trial import attempt, mean
 
 if TYPE_CHECKING:
     from podium.metrics import Metric
     from podium.queries import Queries
 
 
-class Member(NamedTuple):
-    """A method's chosen model."""
+class Model(NamedTuple):
+    """One trial of a method."""
 
-    name: str
+    candidate: Candidate
     scores: Path
-    """File with its scores of the validation and the test part."""
+    """File with its scores of the validation and the test part; it may be gone."""
+
+
+class Member(NamedTuple):
+    """A method, and all that it tried."""
+
+    entrant: Entrant
+    models: tuple[Model, ...]
 
 
 def blend(entrant: Entrant, candidate: Candidate, members: Sequence[Member], fold: Viewable, metric: Metric) -> Trial:
-    """One trial of the blend."""
+    """The trial of the blend."""
     if not members:
         raise ValueError("all methods to be blended failed")
     began = time.perf_counter()
     seen = fold.view()
-    exact = with_grade(metric, seen.top_grade)
-    on_validation, on_test = [], []
-    for member in members:
-        with np.load(member.scores, allow_pickle=False) as found:
-            on_validation.append(-np.log(ranks(found["validation_scores"], seen.validation)))
-            on_test.append(-np.log(ranks(found["test_scores"], seen.test)))
-    weights = np.ones(len(members))
-    total = np.sum(on_validation, axis=0)
-    for _ in range(candidate.parameters["extra"]):
-        gains = [mean(exact, seen.validation, total + scores) for scores in on_validation]
-        best = int(np.argmax(np.nan_to_num(gains)))  # the first of equals
-        weights[best] += 1.0
-        total = total + on_validation[best]
-    blended = total / weights.sum()
+    on_validation, on_test = np.zeros(seen.validation.n_documents), np.zeros(seen.test.n_documents)
+    for member, share in shares(members):
+        for model in member.models:
+            validation_scores, test_scores = _scores(member.entrant, model, fold, metric)
+            on_validation -= share * np.log(ranks(validation_scores, seen.validation))
+            on_test -= share * np.log(ranks(test_scores, seen.test))
     return Trial(
         entrant.name,
         seen.name,
         candidate.parameters,
         candidate.seed,
         candidate.number,
-        mean(exact, seen.validation, blended),
+        mean(with_grade(metric, seen.top_grade), seen.validation, on_validation),
         time.perf_counter() - began,
-        validation_scores=blended,
-        test_scores=weights @ np.array(on_test) / weights.sum(),
+        validation_scores=on_validation,
+        test_scores=on_test,
     )
+
+
+def shares(members: Sequence[Member]) -> Iterator[tuple[Member, float]]:
+    """Each member, and the share of each of its models: equal for kinds, methods of a kind, models of a method."""
+    methods = Counter(member.entrant.kind for member in members)
+    for member in members:
+        yield member, 1.0 / (len(methods) * methods[member.entrant.kind] * len(member.models))
+
+
+def _scores(entrant: Entrant, model: Model, fold: Viewable, metric: Metric) -> tuple[np.ndarray, np.ndarray]:
+    """Of the validation and the test part; fitted again if a run that had no blend dropped them."""
+    try:
+        with np.load(model.scores, allow_pickle=False) as found:
+            return found["validation_scores"], found["test_scores"]
+    except FileNotFoundError:
+        again = attempt(entrant, model.candidate, fold, metric)
+        assert again.validation_scores is not None
+        assert again.test_scores is not None
+        return again.validation_scores, again.test_scores
 
 
 def ranks(scores: np.ndarray, queries: Queries) -> np.ndarray:

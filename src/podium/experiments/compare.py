@@ -14,6 +14,8 @@ from podium.experiments.details import Drawer
 from podium.experiments.entrants import QUICK, Entrant, entrants
 from podium.experiments.execution import Experiment, Progress
 from podium.experiments.protocol import KFold, Protocol, parse_protocol
+from podium.experiments.rehearsal import FOLDER as REHEARSAL
+from podium.experiments.rehearsal import RehearsalFolds
 from podium.experiments.runs import Configuration, Run, code_version
 from podium.experiments.search import Search
 from podium.experiments.sources import Source, open_source
@@ -38,6 +40,7 @@ def compare(
     budget: int | None = None,
     random_state: int = 0,
     seeds: int | Sequence[int] = 1,
+    rehearse: bool = False,
     out: str | Path | None = None,
     jobs: int | None = None,
     columns: Mapping[str, Any] | None = None,
@@ -80,6 +83,10 @@ def compare(
     seeds : int or sequence of int
         With how many seeds (from ``random_state`` on), or with which, methods that depend on one are repeated. Figures
         are then means over seeds, and their spread over seeds is told apart from that over queries.
+    rehearse : bool
+        First compare without the test parts, half of each validation part judging what the other half chose, to pick
+        a method by: see :mod:`podium.experiments.rehearsal`. It takes about twice as long as the comparison itself with
+        one seed, and uses the first.
     out : path, optional
         Folder for finished trials, tables and report. A run that was stopped goes on from there. Without it nothing
         is kept on disk.
@@ -106,10 +113,29 @@ def compare(
     rules = KFold(folds) if folds is not None else None if protocol is None else parse_protocol(protocol)
     contestants = entrants(methods, primary=str(main), normalize=normalize, n_seeds=len(every))
     source = open_source(data, protocol=rules, random_state=random_state, columns=columns or {})
-    configuration = _configuration(source, contestants, measures, main, normalize, random_state, strategy, every)
-    return carry_out(
-        configuration, source, contestants, measures, main, strategy, out=out, jobs=jobs, progress=progress
-    )
+
+    def carried_out(
+        source: Source, out: str | Path | None, seeds: list[int], rehearsal: Comparison | None = None
+    ) -> Comparison:
+        configuration = _configuration(source, contestants, measures, main, normalize, random_state, strategy, seeds)
+        return carry_out(
+            configuration,
+            source,
+            contestants,
+            measures,
+            main,
+            strategy,
+            out=out,
+            jobs=jobs,
+            progress=progress,
+            rehearsal=rehearsal,
+        )
+
+    rehearsal = None
+    if rehearse:
+        (progress or _Silent()).note("rehearsal: the same comparison without the test parts, to pick a method by")
+        rehearsal = carried_out(RehearsalFolds(source), None if out is None else Path(out) / REHEARSAL, every[:1])
+    return carried_out(source, out, every, rehearsal)
 
 
 def carry_out(
@@ -123,6 +149,7 @@ def carry_out(
     out: str | Path | None,
     jobs: int | None,
     progress: Progress | None,
+    rehearsal: Comparison | None = None,
 ) -> Comparison:
     """Compute what the folder of the run does not have yet, and keep tables and report there."""
     began = time.perf_counter()
@@ -135,22 +162,28 @@ def carry_out(
             what = ", ".join("Podium's code" if name == "podium" else name for name in changes)
             tell.note(f"new run: {what} changed since the last one in {folder}, whose trials are kept")
         before = run.seconds_spent()
-        run.describe(status="running", total_seconds=before)
+        told = {"rehearsed": rehearsal is not None}
+        run.describe(status="running", total_seconds=before, **told)
         try:
             records = Experiment(run, source, contestants, metrics, primary, search, tell).records(jobs)
         except KeyboardInterrupt:
             seconds = time.perf_counter() - began
-            run.describe(status="interrupted", seconds=seconds, total_seconds=before + seconds)
+            run.describe(status="interrupted", seconds=seconds, total_seconds=before + seconds, **told)
             raise
         seconds = time.perf_counter() - began
         drawer = Drawer(folder)
         comparison = Comparison(
-            configuration, records, folder=None if out is None else folder, seconds=seconds, drawer=drawer
+            configuration,
+            records,
+            folder=None if out is None else folder,
+            seconds=seconds,
+            drawer=drawer,
+            rehearsal=rehearsal,
         )
         if out is not None:
             comparison.save(folder)
             total = before + seconds
-            run.describe(status="complete", seconds=seconds, total_seconds=total, failed=comparison.failed)
+            run.describe(status="complete", seconds=seconds, total_seconds=total, failed=comparison.failed, **told)
         else:
             drawer.fill(record.details for record in records)
     return comparison

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from podium.experiments import frames
+from podium.experiments import frames, rehearsal
 from podium.experiments.details import Drawer
 from podium.experiments.entrants import FLOORS
 from podium.experiments.rows import Estimate, Row
@@ -38,6 +38,7 @@ class Comparison:
         folder: Path | None = None,
         seconds: float = 0.0,
         drawer: Drawer | None = None,
+        rehearsal: Comparison | None = None,
     ) -> None:
         self.configuration = configuration
         folds, methods = self.folds, self.methods
@@ -51,6 +52,8 @@ class Comparison:
         """Versions, machine and status as the run recorded them, if it was read back from its folder."""
         self.drawer = drawer or Drawer(folder)
         """The arrays behind the records: test scores, curves, what models learned; for the report."""
+        self.rehearsal = rehearsal
+        """The same methods judged without the test parts, if that was asked for."""
 
     @classmethod
     def load(cls, folder: str | Path) -> Comparison:
@@ -71,7 +74,13 @@ class Comparison:
         records = [run.stored(*key) or Record(*key, error="not finished") for key in keys]
         if all(record.error for record in records):
             raise ValueError(f"{folder} has no finished trial of its last run")
-        comparison = cls(run.configuration, records, folder=folder, seconds=float(described.get("seconds") or 0.0))
+        comparison = cls(
+            run.configuration,
+            records,
+            folder=folder,
+            seconds=float(described.get("seconds") or 0.0),
+            rehearsal=cls.load(folder / rehearsal.FOLDER) if described.get("rehearsed") else None,
+        )
         comparison.described = described
         return comparison
 
@@ -178,7 +187,13 @@ class Comparison:
 
     @property
     def best_on_validation(self) -> str | None:
-        """The method with the highest primary metric on the validation parts, mean over folds; test has no say."""
+        """The method to name if one must be: no fold's test part has a say in any choice on that fold.
+
+        That of the rehearsal, if there was one: the highest mean of all metrics there. Otherwise the one with the
+        highest primary metric on the validation parts, a figure that flatters those that chose much there.
+        """
+        if self.rehearsal is not None:
+            return rehearsal.pick(self.rehearsal)
         rows = [r for r in self.rows if r.estimates and r.method not in FLOORS and not np.isnan(r.validation)]
         return max(rows, key=lambda row: row.validation).method if rows else None
 

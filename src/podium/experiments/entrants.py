@@ -16,7 +16,7 @@ from podium.rankers.spaces import as_space
 FLOORS = ("best-feature", "random")
 """Methods that every table has: what a learned ranker must beat to be worth anything."""
 BLEND = "blend"
-"""The average of the methods that are best on validation; takes part if named."""
+"""The average of the models of all methods: see :mod:`podium.experiments.blend`; takes part if named."""
 QUICK = ("listnet", "pmop", "ranknet", "lambdarank", "regression")
 """What a demonstration shows: one or two of each family, quick to compile and to train."""
 
@@ -48,8 +48,10 @@ class Entrant:
     """Does its result depend on the seed?"""
     restarts: int = 1
     """Trials with each setting, from different random starts."""
+    kind: str = ""
+    """Of its models: see :attr:`podium.rankers.methods.Method.kind`. A ranker of the caller's is a kind of its own."""
     members: tuple[str, ...] = ()
-    """Methods whose chosen models it averages: see :mod:`podium.experiments.blend`. Others have none."""
+    """Methods whose models a blend averages. Others have none."""
 
     @property
     def is_floor(self) -> bool:
@@ -145,13 +147,14 @@ def _built_in(name: str, settings: Mapping[str, Any]) -> Entrant:
         takes_seed=bool(accepted(method.build, {"random_state": 0})),
         stochastic=method.stochastic or name == "random",
         restarts=method.restarts,
+        kind=method.kind,
     )
 
 
 def _own(name: str, ranker: Any, n_seeds: int) -> Entrant:
     """A ranker of the caller's own keeps its seed, unless several are asked for."""
     several = n_seeds > 1 and "random_state" in getattr(ranker, "get_params", dict)()
-    return Entrant(name, ranker=ranker, takes_seed=several, stochastic=several)
+    return Entrant(name, ranker=ranker, takes_seed=several, stochastic=several, kind=f"own: {name}")
 
 
 def _is_variant(name: str) -> bool:
@@ -162,8 +165,7 @@ def _is_variant(name: str) -> bool:
 def _blend(members: Sequence[str]) -> Entrant:
     if len(members) < 2:
         raise ValueError("a blend is of two methods or more that are no variants: name them with it")
-    extra = sorted({0, len(members) // 4, len(members) // 2})
-    return Entrant(BLEND, {"extra": extra}, members=tuple(members))
+    return Entrant(BLEND, members=tuple(members))
 
 
 def _methods() -> Mapping[str, Any]:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from podium.experiments.blend import Member, blend
+from podium.experiments.blend import Member, Model, blend
 from podium.experiments.details import CUTOFFS, keep
 from podium.experiments.entrants import Candidate, Entrant
 from podium.experiments.rows import format_parameters
@@ -99,6 +99,7 @@ class Experiment:
         self._left: Counter[str] = Counter()
         self._records: list[Record] = []
         self._shared: Path | None = None
+        self._selections: list[Selection] = []
 
     def records(self, jobs: int | None) -> list[Record]:
         """The result of every method, fold and seed, computing those that no earlier run finished."""
@@ -113,6 +114,7 @@ class Experiment:
                 selection.done = True
                 self._records.append(record)
         left = [selection for selection in selections if not selection.done]
+        self._selections = selections
         self._left = Counter(selection.fold for selection in left)
         total = sum(selection.proposals.total for selection in selections)
         stored = {id(s): self._stored(s) for s in left}
@@ -202,10 +204,27 @@ class Experiment:
         fold = self._opened(selection.fold)
         if not entrant.members:
             return Task(tag, attempt, (entrant, candidate, fold, self.primary))
-        records = [record for record in self._records if record.fold == selection.fold and record.error is None]
-        first = {record.method: record for record in sorted(records, key=lambda record: record.seed, reverse=True)}
-        members = [Member(n, self.run.scores_path(first[n].trial)) for n in entrant.members if n in first]
-        return Task(tag, blend, (entrant, candidate, members, fold, self.primary))
+        return Task(tag, blend, (entrant, candidate, self._members(selection), fold, self.primary))
+
+    def _members(self, blended: Selection) -> list[Member]:
+        """The methods a blend is of, but those that failed, with all that they tried on its fold."""
+        found: dict[str, list[Model]] = {}
+        for record in sorted(self._records, key=lambda record: record.seed):
+            if record.fold == blended.fold and record.error is None and record.method in blended.entrant.members:
+                found.setdefault(record.method, []).extend(self._tried(record))
+        by_name = {entrant.name: entrant for entrant in self.contestants}
+        return [Member(by_name[name], tuple(found[name])) for name in blended.entrant.members if name in found]
+
+    def _tried(self, record: Record) -> Iterator[Model]:
+        """The trials of a finished search that did not fail, in its order."""
+        entrant = next(entrant for entrant in self.contestants if entrant.name == record.method)
+        proposals = self.search.proposals(entrant, record.seed)
+        while (candidate := proposals.ask()) is not None:
+            trial = self.run.find_trial(entrant.name, record.fold, candidate, with_scores=False)
+            proposals.tell(candidate, math.nan if trial is None else trial.validation)
+            if trial is not None:
+                name = self.run.trial_name(entrant.name, record.fold, candidate)
+                yield Model(candidate, self.run.scores_path(name))
 
     def _waits(self, selection: Selection) -> bool:
         """Does a blend still wait for methods it is of?"""
@@ -248,9 +267,31 @@ class Experiment:
         self.run.store(record)
         self._records.append(record)
         selection.done = True
+        self._drop_scores(selection)
         self._left[selection.fold] -= 1
         if self._left[selection.fold] == 0:
             self._close(selection.fold)
+
+    def _drop_scores(self, selection: Selection) -> None:
+        """Forget the scores of trials that were not chosen, unless a blend still wants them."""
+        methods = {*selection.entrant.members} or {selection.entrant.name}
+        awaited = {m for s in self._selections if s.fold == selection.fold and not s.done for m in s.entrant.members}
+        for record in self._records:
+            if record.fold == selection.fold and record.error is None and record.method in methods - awaited:
+                for model in self._tried(record):
+                    if model.scores != self.run.scores_path(record.trial):
+                        model.scores.unlink(missing_ok=True)
+
+    def _seconds_of_members(self, selection: Selection) -> float:
+        """What it took to train all that a blend is of: without that, nothing of it is there."""
+        if not selection.entrant.members:
+            return 0.0
+        found = [
+            self.run.find_trial(member.entrant.name, selection.fold, model.candidate, with_scores=False)
+            for member in self._members(selection)
+            for model in member.models
+        ]
+        return sum(trial.seconds for trial in found if trial is not None)
 
     def _result(self, selection: Selection) -> Record:
         name, fold, seed = selection.key
@@ -292,16 +333,13 @@ class Experiment:
             np.column_stack([values[metric.name] for metric in curve]),
             chosen.learned,
         )
-        for candidate in selection.candidates:
-            if candidate.number != chosen.number:
-                self.run.drop_scores(chosen.method, chosen.fold, candidate)
         return Record(
             *selection.key,
             parameters=jsonable(chosen.parameters),
             validation=chosen.validation,
             candidates=[_candidate(trial) for trial in trials],
             warnings=chosen.warnings,
-            seconds=chosen.seconds,
+            seconds=chosen.seconds + self._seconds_of_members(selection),
             search_seconds=sum(trial.seconds for trial in trials),
             qids=[str(qid) for qid in queries.qids],
             per_query={metric.name: values[metric.name].tolist() for metric in self.metrics},

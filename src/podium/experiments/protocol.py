@@ -136,6 +136,20 @@ class TimeSplit:
 
 Protocol = Letor | KFold | RepeatedHoldout | TimeSplit
 
+
+@dataclass(frozen=True, slots=True)
+class Rehearsed:
+    """What a rehearsal makes of a protocol: see :mod:`podium.experiments.rehearsal`."""
+
+    protocol: Protocol
+
+    def __str__(self) -> str:
+        return f"rehearsal of {self.protocol}"
+
+    def describe(self) -> str:
+        return f"{self.protocol.describe()}; without test parts: half of each validation part chooses, half judges"
+
+
 FORMS = "letor, kfold[:K], holdout[:N[,TEST[,VALID]]], time[:COLUMN[,TEST[,VALID[,WINDOWS]]]]"
 
 

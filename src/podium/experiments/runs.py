@@ -172,12 +172,8 @@ class Run:
         return self._trial_path(method, fold, candidate).stem
 
     def scores_path(self, trial_name: str) -> Path:
-        """Where the scores of a chosen trial are."""
+        """Where the scores of a trial are, as long as they are kept."""
         return self.trials / f"{trial_name}.npz"
-
-    def drop_scores(self, method: str, fold: str, candidate: Candidate) -> None:
-        """Forget the scores of a trial that was not chosen; what it was worth stays known."""
-        self._trial_path(method, fold, candidate).with_suffix(".npz").unlink(missing_ok=True)
 
     def describe(self, **facts: Any) -> None:
         """Write run.json: the configuration, what it ran on, and the given facts (status, times)."""
@@ -205,8 +201,7 @@ class Run:
     def _result_path(self, method: str, fold: str, seed: int) -> Path:
         shared = {name: value for name, value in self.configuration.items() if name not in _NOT_SHARED}
         description = self.configuration["methods"][method]
-        members = {name: self.configuration["methods"][name] for name in description.get("members", ())}
-        key = digest([shared, fold, method, description, seed, *([members] if members else [])])
+        key = digest([shared, fold, method, description, seed, *self._members(description)])
         return self.results / f"{_file_name(fold)}.{_file_name(method)}.{seed}.{key}.json"
 
     def _trial_path(self, method: str, fold: str, candidate: Candidate) -> Path:
@@ -214,11 +209,16 @@ class Run:
         shared = {name: self.configuration.get(name) for name in _SHARED_BY_TRIALS}
         description = self.configuration["methods"][method]
         own = {name: value for name, value in description.items() if name in ("fixed", "ranker")}
-        if members := description.get("members"):  # then it depends on all that they depend on
-            methods, search = self.configuration["methods"], self.configuration.get("search")
-            own["members"] = [search, self.seeds(method), {name: methods[name] for name in members}]
-        key = digest([shared, fold, method, own, jsonable(candidate.parameters), candidate.seed])
+        more = self._members(description)
+        key = digest([shared, fold, method, own, jsonable(candidate.parameters), candidate.seed, *more])
         return self.trials / f"{_file_name(fold)}.{_file_name(method)}.{key}.json"
+
+    def _members(self, description: Mapping[str, Any]) -> list[Any]:
+        """What a blend depends on: all that its members depend on. Nothing for other methods."""
+        if not (names := description.get("members")):
+            return []
+        methods = self.configuration["methods"]
+        return [self.configuration.get("search"), {name: [methods[name], self.seeds(name)] for name in names}]
 
 
 _NOT_SHARED = ("methods", "seeds", "stochastic")
@@ -228,7 +228,7 @@ _STORED_OF_A_TRIAL = (
 )
 
 
-_MAKE_TRIALS = ("blend.py", "protocol.py", "rating_folds.py", "sealed.py", "search.py", "trial.py")
+_MAKE_TRIALS = ("blend.py", "protocol.py", "rating_folds.py", "rehearsal.py", "sealed.py", "search.py", "trial.py")
 
 
 def code_version() -> str:

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from podium.experiments.protocol import Average, KFold, Letor, RepeatedHoldout, TimeSplit
+from podium.experiments.protocol import Average, KFold, Letor, Rehearsed, RepeatedHoldout, TimeSplit
 from podium.experiments.protocol import Protocol as Rules
 from podium.queries import Queries
 
@@ -25,7 +25,7 @@ class Source(Protocol):
     description: str
     fingerprint: str
     """Equal for equal data, read in the same way."""
-    protocol: Rules
+    protocol: Rules | Rehearsed
     folds: list[str]
 
     @property
@@ -43,7 +43,7 @@ class FolderOfFolds:
     def __init__(self, folder: Path) -> None:
         from podium.data.folds import find_folds
 
-        self.protocol: Rules = Letor()
+        self.protocol: Rules | Rehearsed = Letor()
 
         self._found = {fold.name: fold for fold in find_folds(folder)}
         self.folds = list(self._found)
@@ -73,7 +73,7 @@ class DealtQueries:
     ) -> None:
         queries.labels  # noqa: B018  # raises, saying what is missing, if there are none
         self._queries = queries
-        self.protocol: Rules = protocol
+        self.protocol: Rules | Rehearsed = protocol
         self.average = protocol.average
         self._parts = protocol.parts(len(queries), times, random_state)
         self.folds = list(self._parts)

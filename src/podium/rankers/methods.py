@@ -46,6 +46,9 @@ class Method:
     """Does the result depend on the order in which queries are seen?"""
     variant: bool = False
     """Another form of a method that stands in the table already: entered by name only, not by ``all``."""
+    kind: str = "weights"
+    """Of its models: ``weights`` (one a feature: linear, or widths of a kernel), ``network``, ``trees`` or ``features``
+    (single ones, weighted or cut by boosting)."""
     restarts: int = 1
     """Random starts that a comparison tries with each setting, each a trial of its own."""
 
@@ -179,6 +182,7 @@ METHODS: Mapping[str, Method] = {
             "listwise",
             {"hidden": [3, 5, 10], **_BOLTZRANK},
             stochastic=True,
+            kind="network",
         ),
         Method(
             "boltzrank-pairs",
@@ -189,6 +193,7 @@ METHODS: Mapping[str, Method] = {
             {"pool": ["sum", "mean"], **_BOLTZRANK},
             stochastic=True,
             variant=True,
+            kind="network",
         ),
         Method(
             "softrank",
@@ -257,6 +262,7 @@ METHODS: Mapping[str, Method] = {
                 "listwise",
                 {"direction": ["up", "both"]},
                 variant=name == "ndcg",
+                kind="features",
             )
             for name, metric in (("map", "map"), ("ndcg", "ndcg@10"))
         ),
@@ -268,6 +274,7 @@ METHODS: Mapping[str, Method] = {
                 reference,
                 "pairwise",
                 {"direction": ["up", "both"], "n_rounds": [30, 100, 300]},
+                kind="features",
             )
             for name, ranker, loss, reference in (
                 ("rankboost", RankBoost, "exponential", "Freund et al., JMLR 2003"),
@@ -289,6 +296,7 @@ METHODS: Mapping[str, Method] = {
             "Friedman, Annals of Statistics 2001",
             "pointwise",
             _TREES,
+            kind="trees",
         ),
         Method(
             "lambdamart",
@@ -297,6 +305,7 @@ METHODS: Mapping[str, Method] = {
             "Wu et al., Information Retrieval 2010",
             "listwise",
             _TREES,
+            kind="trees",
         ),
         Method(
             "intervalrank",
@@ -305,6 +314,7 @@ METHODS: Mapping[str, Method] = {
             "Moon et al., WSDM 2010",
             "listwise",
             {"n_leaves": [4, 16], "separation": LogUniform(1.0, 10.0, 100.0)},
+            kind="trees",
         ),
         Method(
             "intervalrank-reg",
@@ -314,6 +324,7 @@ METHODS: Mapping[str, Method] = {
             "listwise",
             {"n_leaves": [4, 16], "regression": LogUniform(0.01, 0.1, 1.0)},
             variant=True,
+            kind="trees",
         ),
         Method(
             "gbrank",
@@ -322,6 +333,7 @@ METHODS: Mapping[str, Method] = {
             "Zheng et al., NIPS 2007",
             "pairwise",
             {"n_leaves": [4, 16], "ties": [0.0, 0.1, 1.0]},
+            kind="trees",
         ),
         Method(
             "gbrank-reg",
@@ -331,6 +343,7 @@ METHODS: Mapping[str, Method] = {
             "pairwise",
             {"n_leaves": [4, 16], "regression": LogUniform(0.01, 0.1, 1.0)},
             variant=True,
+            kind="trees",
         ),
         Method(
             "isotonicrank",
@@ -340,6 +353,7 @@ METHODS: Mapping[str, Method] = {
             "listwise",
             _TREES,
             variant=True,
+            kind="trees",
         ),
         Method(
             "query-offset",
@@ -349,6 +363,7 @@ METHODS: Mapping[str, Method] = {
             "listwise",
             _TREES,
             variant=True,
+            kind="trees",
         ),
         *(
             Method(
@@ -359,6 +374,7 @@ METHODS: Mapping[str, Method] = {
                 "listwise",
                 _TREES,
                 variant=True,
+                kind="trees",
             )
             for name, title, loss, reference in (
                 ("listmle", "ListMLE", ListMLELoss, "Xia et al., ICML 2008"),
@@ -374,6 +390,7 @@ METHODS: Mapping[str, Method] = {
             "listwise",
             {"n_leaves": [4, 16], "regression": LogUniform(0.01, 0.1, 1.0)},
             variant=True,
+            kind="trees",
         ),
         Method("best-feature", _best_feature, "the best single feature, up or down", "floor", "floor"),
         Method("random", RandomRanker, "chance", "floor", "floor"),
