@@ -1,4 +1,4 @@
-"""The blend: the average of what is best on validation, and of nothing else."""
+"""The blend: the average of all models, each kind with one vote."""
 
 from __future__ import annotations
 
@@ -12,10 +12,14 @@ from sklearn.base import BaseEstimator
 import podium
 from podium import Queries
 from podium.experiments import execution
-from podium.experiments.blend import Member, blend, ranks
+from podium.experiments.blend import Member, Model, blend, ranks, shares
 from podium.experiments.entrants import Candidate, Entrant, entrants
 from podium.experiments.sealed import seal
 from podium.metrics import metric
+from podium.rankers.methods import METHODS
+from podium.scorers.mlp import MLP
+from podium.scorers.potentials import Potentials
+from podium.scorers.trees import Trees
 
 
 class Feature(BaseEstimator):
@@ -47,27 +51,43 @@ def test_ranks_within_queries():
     assert found[4:].tolist() == rankdata(-scores[4:]).tolist()
 
 
-def test_equal_weights_and_then_more_for_what_helps(tmp_path):
+def member(name, kind, *files):
+    models = tuple(Model(Candidate({}, None, number), file) for number, file in enumerate(files))
+    return Member(Entrant(name, kind=kind), models)
+
+
+def test_equal_shares_for_kinds_then_methods_then_models(tmp_path):
     part = Queries([[1.0], [2.0]], [0, 1], sizes=[2])
     fold, _ = seal("f", part, part, part)
-    scores = {"wrong": [5.0, 1.0], "also wrong": [2.0, 1.0], "right": [1.0, 2.0]}
-    for name, values in scores.items():
-        np.savez(tmp_path / f"{name}.npz", validation_scores=values, test_scores=values[::-1])
-    members = [Member(name, tmp_path / f"{name}.npz") for name in scores]
+    right, wrong = tmp_path / "right.npz", tmp_path / "wrong.npz"
+    np.savez(right, validation_scores=[1.0, 2.0], test_scores=[2.0, 1.0])
+    np.savez(wrong, validation_scores=[5.0, 1.0], test_scores=[1.0, 5.0])
 
-    def trial(extra):
-        return blend(Entrant("blend"), Candidate({"extra": extra}, None), members, fold, metric("map"))
+    def trial(*members):
+        return blend(Entrant("blend"), Candidate({}, None), members, fold, metric("map"))
 
-    # by hand: minus the mean of the ranks' logarithms; one more share of the right one makes a tie, two win
+    # by hand: of the kinds, the trees are right; of the two methods of weights, one is right in half of its models
+    members = member("a", "weights", wrong), member("b", "weights", wrong, right), member("c", "trees", right)
+    assert [share for _, share in shares(members)] == [1 / 4, 1 / 8, 1 / 2]
+    wrong_share = 1 / 4 + 1 / 8
     log2 = np.log(2.0)
-    assert trial(0).validation_scores.tolist() == pytest.approx([-log2 / 3, -2 * log2 / 3])
-    assert trial(0).validation == 0.5
-    assert trial(2).validation == 1.0
-    assert trial(2).validation_scores.tolist() == pytest.approx([-3 * log2 / 5, -2 * log2 / 5])
-    assert trial(2).test_scores.tolist() == pytest.approx([-2 * log2 / 5, -3 * log2 / 5])
-    members = []
+    found = trial(*members)
+    assert found.validation_scores.tolist() == pytest.approx([-(1 - wrong_share) * log2, -wrong_share * log2])
+    assert found.test_scores.tolist() == pytest.approx([-wrong_share * log2, -(1 - wrong_share) * log2])
+    assert found.validation == 1.0
+    assert trial(members[0], members[1]).validation == 0.5
     with pytest.raises(ValueError, match="failed"):
-        trial(0)
+        trial()
+
+
+def test_every_built_in_method_says_its_kind():
+    kinds = {"network": {"boltzrank"}, "trees": {"gbdt", "gbrank-reg", "pmop-trees"}, "features": {"frank"}}
+    for kind, names in kinds.items():
+        assert names <= {method.name for method in METHODS.values() if method.kind == kind}
+    for method in METHODS.values():
+        scorer = getattr(method.build(), "_scorer", lambda: None)()
+        assert method.kind == {Trees: "trees", MLP: "network", Potentials: "network"}.get(type(scorer), method.kind)
+        assert (method.kind == "trees") == isinstance(scorer, Trees)
 
 
 def test_a_blend_takes_part_like_any_method(queries, tmp_path, monkeypatch):
@@ -75,9 +95,9 @@ def test_a_blend_takes_part_like_any_method(queries, tmp_path, monkeypatch):
     assert comparison.failed == []
     assert comparison.methods == ["a", "b", "c", "blend", "best-feature", "random"]
     records = {record.method: record for record in comparison.records if record.fold == "fold 1"}
-    tried = {c["parameters"]["extra"]: c["validation"] for c in records["blend"].candidates}
-    assert list(tried) == [0, 1]
-    assert records["blend"].validation == max(tried.values())
+    assert [c["parameters"] for c in records["blend"].candidates] == [{}]
+    # it costs what all that it is of costs
+    assert records["blend"].seconds > sum(records[name].seconds for name in "abc")
     # what was finished is not made again, and is the same in whichever order trials end
     shutil.rmtree(tmp_path / "run" / "results")
     monkeypatch.setattr(execution, "attempt", None)
@@ -85,13 +105,40 @@ def test_a_blend_takes_part_like_any_method(queries, tmp_path, monkeypatch):
     assert [r.per_query for r in again.records] == [r.per_query for r in comparison.records]
 
 
+SETTINGS = {"methods": ["listnet", "pmop", "blend"], "folds": 3}
+
+
+def test_it_is_of_all_settings_and_only_the_chosen_ones_scores_stay(queries, tmp_path):
+    comparison = run(queries, out=tmp_path, **SETTINGS)
+    chosen = {record.trial for record in comparison.records}
+    assert {path.stem for path in (tmp_path / "trials").glob("*.npz")} == chosen
+    # by hand, from models fitted anew: rankings of all eight settings, averaged
+    (fold,) = [r for r in comparison.records if r.method == "blend" and r.fold == "fold 1"]
+    train, valid, test = next(iter(podium.splits.k_folds(len(queries), 3, random_state=0)))
+    parts = [queries.take(numbers) for numbers in (train, valid, test)]
+    total = 0.0
+    for name in ("listnet", "pmop"):
+        for l2 in METHODS[name].grid["l2"]:
+            ranker = METHODS[name].build(l2=l2, normalize="minmax").fit(parts[0], eval_set=parts[1], eval_metric="map")
+            total = total - np.log(ranks(np.asarray(ranker.predict(parts[2]), float), parts[2]))
+    by_hand = metric("map").per_query(parts[2].labels, total, parts[2].offsets)
+    assert fold.per_query["map"] == pytest.approx(by_hand.tolist())
+
+
+def test_a_blend_that_comes_later_is_the_same(queries, tmp_path):
+    run(queries, out=tmp_path, **(SETTINGS | {"methods": ["listnet", "pmop"]}))  # drops what was not chosen
+    later = run(queries, out=tmp_path, **SETTINGS)
+    fresh = run(queries, **SETTINGS)
+    assert later.values("blend", "map").tolist() == fresh.values("blend", "map").tolist()
+
+
 def test_another_method_makes_another_blend(queries, tmp_path):
     two = {name: RANKERS[name] for name in ("a", "b", "blend")}
     before = run(queries, two, out=tmp_path)
     after = run(queries, out=tmp_path)
     fresh = run(queries)
-    assert [c["parameters"] for c in before.records[6].candidates] == [{"extra": 0}, {"extra": 1}]
     assert after.values("blend", "map").tolist() == fresh.values("blend", "map").tolist()
+    assert after.values("blend", "map").tolist() != before.values("blend", "map").tolist()
 
 
 def test_a_method_that_fails_is_not_in_it(queries):

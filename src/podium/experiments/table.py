@@ -142,7 +142,7 @@ def beside_note(part: Beside) -> str:
     summary = next((line for line in part.lines if line.is_summary), None)
     if summary is None:
         return note
-    last = f"Last line: the best published figure of each metric, and {summary.ours}, chosen by validation alone."
+    last = f"Last line: the best published figure of each metric, and {summary.ours}, picked without the test parts."
     return f"{note.rstrip('.')}. {last}"
 
 
@@ -172,9 +172,11 @@ def text(comparison: Comparison) -> str:
 
 def title(comparison: Comparison) -> str:
     data = comparison.configuration["data"]
-    n = len(comparison.folds)
-    folds = f"{n} fold{'s' * (n != 1)}"
-    return f"{data['name']}: {len(comparison.methods)} methods, {folds}, convention {comparison.convention}"
+    methods, folds = (
+        f"{len(found)} {word}{'s' * (len(found) != 1)}"
+        for found, word in ((comparison.methods, "method"), (comparison.folds, "fold"))
+    )
+    return f"{data['name']}: {methods}, {folds}, convention {comparison.convention}"
 
 
 def units(comparison: Comparison) -> str:

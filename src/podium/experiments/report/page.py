@@ -95,7 +95,7 @@ def _outcome(comparison: Comparison) -> str:
         return text
     text = f"{text} {_how_sure([row.method for row in others if not row.mark], len(others))}"
     if comparison.best_on_validation not in (None, first.method):
-        text += f" On the validation parts alone, {escape(str(comparison.best_on_validation))} was ahead."
+        text += f" Without the test parts, {escape(str(comparison.best_on_validation))} was picked."
     return text
 
 
