@@ -61,6 +61,7 @@ def test_it_is_not_taken_in_by_what_knows_the_validation_part_by_heart(queries, 
     again = Comparison.load(tmp_path)
     assert again.best_on_validation == "regression"
     assert again.to_dict()["best_on_validation"] == "regression"
+    assert "without the test parts: regression" in str(again)
     run(queries, out=tmp_path)  # the last run had no rehearsal: it is not that of an earlier one
     assert Comparison.load(tmp_path).best_on_validation == "memory"
 

@@ -40,6 +40,8 @@ def notes(comparison: Comparison) -> list[str]:
             f"Worse than {comparison.best} on {comparison.primary}: {marks} "
             f"(paired randomisation test over {each}, Holm-corrected)."
         )
+    if comparison.rehearsal is not None and (picked := comparison.best_on_validation):
+        lines.append(f"Picked in the rehearsal, without the test parts: {picked} (highest mean of all metrics there).")
     return lines
 
 
