@@ -1,0 +1,32 @@
+"""The oracle for what a LETOR file says: a reader in plain Python, a few lines long. Split the line, call ``float``."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import numpy as np
+
+
+def read_in_plain_python(path: Path) -> tuple[list[float], list[str], list[dict[int, float]]]:
+    """Labels, query ids and features of a well-formed file with a query id in each line."""
+    text = gzip.decompress(path.read_bytes()).decode() if path.suffix == ".gz" else path.read_text()
+    rows = [line.partition("#")[0].split() for line in text.splitlines()]
+    rows = [row for row in rows if row]
+    pairs = [[token.split(":") for token in row[2:]] for row in rows]
+    features = [{int(index): float(value) for index, value in row} for row in pairs]
+    return [float(row[0]) for row in rows], [row[1].removeprefix("qid:") for row in rows], features
+
+
+def as_matrix(features: list[dict[int, float]], width: int, dtype: type) -> np.ndarray:
+    matrix = np.zeros((len(features), width))
+    for row, entries in zip(matrix, features, strict=True):
+        row[np.array(list(entries), int) - 1] = list(entries.values())
+    with np.errstate(over="ignore"):
+        return matrix.astype(dtype)
+
+
+def same_bits(a: np.ndarray, b: np.ndarray) -> bool:
+    """Equal, zeros by their sign too; one NaN is like another."""
+    assert a.dtype == b.dtype
+    return np.array_equal(a, b, equal_nan=True) and np.array_equal(np.signbit(a[a == 0]), np.signbit(b[b == 0]))
