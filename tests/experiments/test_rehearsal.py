@@ -62,6 +62,10 @@ def test_it_is_not_taken_in_by_what_knows_the_validation_part_by_heart(queries, 
     assert again.best_on_validation == "regression"
     assert again.to_dict()["best_on_validation"] == "regression"
     assert "without the test parts: regression" in str(again)
+    page = again.to_html()
+    assert again.best == "best-feature"  # by chance, on these few
+    assert "Without the test parts, regression was picked" in page
+    assert "after a rehearsal of" in page
     run(queries, out=tmp_path)  # the last run had no rehearsal: it is not that of an earlier one
     assert Comparison.load(tmp_path).best_on_validation == "memory"
 

@@ -79,7 +79,7 @@ TRIAL = Trial(
 )
 
 
-def test_a_trial_comes_back_and_forgets_its_scores_if_told(tmp_path):
+def test_a_trial_comes_back_and_without_its_scores_if_they_are_gone(tmp_path):
     Run(tmp_path, configuration()).store_trial(TRIAL, CANDIDATE)
     # what is judged, or else tried, makes no difference to a trial; what trains it does
     run = Run(tmp_path, configuration(metrics=["map", "mrr"], methods={"a": {"grid": {"l2": [0.1]}}}))
@@ -87,7 +87,7 @@ def test_a_trial_comes_back_and_forgets_its_scores_if_told(tmp_path):
     assert found == TRIAL
     assert found.test_scores.tolist() == TRIAL.test_scores.tolist()
     assert (found.learned.weights.tolist(), found.learned.unit) == ([1.0], "trees")
-    run.drop_scores("a", "1", CANDIDATE)
+    run.scores_path(run.trial_name("a", "1", CANDIDATE)).unlink()
     assert run.find_trial("a", "1", CANDIDATE) == TRIAL
     assert run.find_trial("a", "1", CANDIDATE).test_scores is None
     for other in (Candidate({"l2": 0.2}, 5, 2), Candidate({"l2": 0.1}, 6, 2)):

@@ -176,7 +176,7 @@ def carry_out(
             configuration,
             records,
             folder=None if out is None else folder,
-            seconds=seconds,
+            seconds=before + seconds,
             drawer=drawer,
             rehearsal=rehearsal,
         )

@@ -47,7 +47,7 @@ class Comparison:
         self.folder = folder
         """Where trials, tables and report are, if they were kept."""
         self.seconds = seconds
-        """Wall time of the call that made it."""
+        """Wall time of the calls that made it, several if it was interrupted."""
         self.described: dict[str, Any] = {}
         """Versions, machine and status as the run recorded them, if it was read back from its folder."""
         self.drawer = drawer or Drawer(folder)
@@ -78,7 +78,7 @@ class Comparison:
             run.configuration,
             records,
             folder=folder,
-            seconds=float(described.get("seconds") or 0.0),
+            seconds=float(described.get("total_seconds") or 0.0),
             rehearsal=cls.load(folder / rehearsal.FOLDER) if described.get("rehearsed") else None,
         )
         comparison.described = described

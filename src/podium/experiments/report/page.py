@@ -96,6 +96,8 @@ def _outcome(comparison: Comparison) -> str:
     text = f"{text} {_how_sure([row.method for row in others if not row.mark], len(others))}"
     if comparison.best_on_validation not in (None, first.method):
         text += f" Without the test parts, {escape(str(comparison.best_on_validation))} was picked."
+    elif comparison.rehearsal is not None:
+        text += " It was picked without the test parts, too."
     return text
 
 

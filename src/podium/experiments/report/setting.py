@@ -89,7 +89,7 @@ def setting(comparison: Comparison) -> str:
         "versions": _plain(described.get("versions", {})),
         "machine": _plain(described.get("machine", {})),
         "date": str(described.get("date", "")).replace("T", " ").replace("+00:00", " UTC"),
-        "wall time": _describe_time(comparison.seconds, described.get("total_seconds")),
+        "wall time": _describe_time(comparison),
     }
     grids = [_describe_grid(name, about) for name, about in configuration["methods"].items()]
     searched = f"<details><summary>What each method could choose from</summary>{bullets(grids)}</details>"
@@ -105,10 +105,10 @@ _SHOWN = frozenset(
 )
 
 
-def _describe_time(last: float, total: float | None) -> str:
-    if total is None or total <= last * 1.01:
-        return f"{seconds(last)} s"
-    return f"{seconds(total)} s in all calls together, {seconds(last)} s in the last"
+def _describe_time(comparison: Comparison) -> str:
+    rehearsal = comparison.rehearsal
+    before = "" if rehearsal is None else f", after a rehearsal of {seconds(rehearsal.seconds)} s"
+    return f"{seconds(comparison.seconds)} s{before}"
 
 
 def _describe_search(search: dict[str, Any]) -> str:
