@@ -12,6 +12,8 @@ import os
 import select
 import shutil
 import signal
+import subprocess
+import tempfile
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -38,6 +40,21 @@ FLAGS = (
 
 PATIENCE = 30.0
 """Seconds after which a command or a condition has failed; they take milliseconds, but the machine may be busy."""
+
+
+def why_not() -> str | None:
+    """Why there is no browser to test with; None if there is one."""
+    if PROGRAM is None:
+        return "there is no Chromium or Chrome; PODIUM_BROWSER names one"
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
+        plain = [flag for flag in FLAGS if flag != "--remote-debugging-pipe"]
+        command = [PROGRAM, *plain, f"--user-data-dir={profile}", "--dump-dom", "about:blank"]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=2 * PATIENCE, check=False)
+        except (OSError, subprocess.TimeoutExpired) as error:
+            return f"{PROGRAM} does not start: {error}"
+    return None if "<html" in done.stdout else f"{PROGRAM} does not start: {done.stderr[-300:]}"
+
 
 KEYS = {"Enter": (13, "\r"), "Tab": (9, ""), " ": (32, " "), "ArrowRight": (39, ""), "ArrowDown": (40, "")}
 """Code and typed text of the keys that are not letters."""

@@ -11,9 +11,7 @@ import pytest
 
 from podium.experiments.runs import Run
 
-from .browser import PROGRAM, Browser
-
-pytestmark = pytest.mark.skipif(PROGRAM is None, reason="there is no Chromium or Chrome; PODIUM_BROWSER names one")
+from .browser import Browser, why_not
 
 EVIL = "<img src=x onerror=\"document.title='owned'\">"
 METHODS = ("plain", "listnet", "listmle", "pmop")
@@ -25,6 +23,8 @@ WIDTHS = "[document.documentElement.scrollWidth, document.documentElement.client
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory):
+    if reason := why_not():
+        pytest.skip(reason)
     with Browser(tmp_path_factory.mktemp("profile")) as browser:
         yield browser.page()
 
