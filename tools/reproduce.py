@@ -182,7 +182,7 @@ HISTORY = [
     "**How much this says.** The blend's first form averaged the chosen models and gave more weight to those that "
     "helped the validation metric. It was judged on the test parts: NDCG@1 .5457, NDCG@3 .4908, NDCG@5 .4737, "
     "NDCG@10 .4565, MAP .4524, three of five. Its present form (all settings, equal shares for kinds of model, "
-    "nothing chosen) and the rehearsal were made after that was known. No test figure was computed on the way: "
+    "nothing chosen) and the rehearsal were made after that was known. None was judged on test parts on the way: "
     "some two hundred ways to average were compared on the validation parts and on out-of-fold scores of the "
     "training parts, where those that chose least were best. That kernel regression counts as one kind with the "
     "linear models was settled there too; as a kind of its own it was a little worse. Margins of a few "
