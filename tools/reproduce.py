@@ -159,7 +159,7 @@ def picked(comparison) -> list[str]:
         "## Picked without the test parts",
         "",
         "By a [rehearsal](../compare.md#picking-a-method): half of each fold's validation part judges what the other "
-        f"half chose, both ways. Mean of the five metrics there: {ranking(comparison.rehearsal, mean_of_metrics)}, … "
+        f"half chose, both ways. Mean of the five metrics there: {ranking(comparison.rehearsal, 'mean_of_metrics')}, … "
         f"So the pick is **{best}** (by {comparison.primary} there, {comparison.rehearsal.best}). "
         "On no fold did its own test part have a say in any choice; but the folds rotate: "
         "a query that is tested on one fold is a validation query of another. "
@@ -167,10 +167,10 @@ def picked(comparison) -> list[str]:
         "",
         *beside_official(comparison, best),
     ]
-    flattered = max(learned(comparison), key=lambda row: row.validation).method
+    flattered = max(comparison.learners, key=lambda row: row.validation).method
     lines += [
         f"For comparison, {comparison.primary} on the validation parts as they are, which flatters methods that choose "
-        "much there: " + ranking(comparison, lambda row: row.validation) + ", …",
+        "much there: " + ranking(comparison, "validation") + ", …",
         "",
     ]
     if flattered != best:
@@ -207,18 +207,10 @@ def beside_official(comparison, method: str) -> list[str]:
     return [*lines, "", f"Higher in {wins} of {len(comparison.metrics)}.", ""]
 
 
-def learned(comparison) -> list:
-    """The rows of methods that learn something."""
-    return [row for row in comparison.rows if row.estimates and row.method not in ("best-feature", "random")]
-
-
-def mean_of_metrics(row) -> float:
-    return sum(estimate.mean for estimate in row.estimates.values()) / len(row.estimates)
-
-
-def ranking(comparison, merit, n: int = 8) -> str:
-    rows = sorted(learned(comparison), key=lambda row: -merit(row))
-    return ", ".join(f"{row.method} {merit(row):.4f}" for row in rows[:n])
+def ranking(comparison, figure: str, n: int = 8) -> str:
+    """The best methods by a property of their rows."""
+    rows = sorted(comparison.learners, key=lambda row: -getattr(row, figure))
+    return ", ".join(f"{row.method} {getattr(row, figure):.4f}" for row in rows[:n])
 
 
 def tests(comparison) -> list[str]:

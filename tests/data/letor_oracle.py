@@ -7,6 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
+SIMPLE = "2 qid:1 1:0.5 2:1 #docid = a\n0 qid:1 1:-3.25 2:0 #docid = b\n1 qid:2 2:7 #docid = c\n"
+"""A file of two queries."""
+
 
 def read_in_plain_python(path: Path) -> tuple[list[float], list[str], list[dict[int, float]]]:
     """Labels, query ids and features of a well-formed file with a query id in each line."""

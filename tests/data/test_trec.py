@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 from pathlib import Path
 
@@ -14,18 +13,6 @@ from podium.queries import Queries
 
 QRELS = "q1 0 d1 2\nq1 0 d2 0\nq1 0 d3 1\nq2 0 d1 1\nq3 0 d9 1\n"
 RUN = "q2 Q0 d7 1 0.5 mine\nq1 Q0 d2 1 3 mine\nq1 Q0 d8 2 2.5 mine\nq1 Q0 d1 3 -1e-3 mine\nq4 Q0 d1 1 1 mine\n"
-
-
-@pytest.fixture
-def file(tmp_path: Path):
-    """A function that writes text to a file and returns its path."""
-
-    def write(text: str, name: str) -> Path:
-        path = tmp_path / name
-        path.write_bytes(gzip.compress(text.encode()) if name.endswith(".gz") else text.encode())
-        return path
-
-    return write
 
 
 @pytest.mark.parametrize("name", ["x.txt", "x.gz"])

@@ -52,7 +52,7 @@ def test_ranks_within_queries():
 
 
 def member(name, kind, *files):
-    models = tuple(Model(Candidate({}, None, number), file) for number, file in enumerate(files))
+    models = tuple(Model(Candidate({}, None, number), file, seconds=1.0) for number, file in enumerate(files))
     return Member(Entrant(name, kind=kind), models)
 
 

@@ -87,7 +87,7 @@ def test_a_trial_comes_back_and_without_its_scores_if_they_are_gone(tmp_path):
     assert found == TRIAL
     assert found.test_scores.tolist() == TRIAL.test_scores.tolist()
     assert (found.learned.weights.tolist(), found.learned.unit) == ([1.0], "trees")
-    run.scores_path(run.trial_name("a", "1", CANDIDATE)).unlink()
+    run.scores_path("a", "1", CANDIDATE).unlink()
     assert run.find_trial("a", "1", CANDIDATE) == TRIAL
     assert run.find_trial("a", "1", CANDIDATE).test_scores is None
     for other in (Candidate({"l2": 0.2}, 5, 2), Candidate({"l2": 0.1}, 6, 2)):

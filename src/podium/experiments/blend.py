@@ -4,7 +4,7 @@ It takes part like any method, under the name ``blend``. Documents are ordered b
 get, which cares most about the top of a list and not about the scale of scores. Kinds of model have equal shares, for
 models of one kind make much the same mistakes and some kinds have many methods; so have the methods of a kind, and all
 settings that a method tried. Nothing is chosen on the validation part: where that has a few dozen queries, the best of
-many is mostly luck, and an average of good and middling models beats it. No label is looked at and nothing is trained.
+many is mostly luck, and an average of good and middling models beats it. No label has a say in it.
 """
 
 from __future__ import annotations
@@ -32,6 +32,8 @@ class Model(NamedTuple):
     candidate: Candidate
     scores: Path
     """File with its scores of the validation and the test part; it may be gone."""
+    seconds: float
+    """Its training."""
 
 
 class Member(NamedTuple):

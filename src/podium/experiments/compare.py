@@ -14,8 +14,7 @@ from podium.experiments.details import Drawer
 from podium.experiments.entrants import QUICK, Entrant, entrants
 from podium.experiments.execution import Experiment, Progress
 from podium.experiments.protocol import KFold, Protocol, parse_protocol
-from podium.experiments.rehearsal import FOLDER as REHEARSAL
-from podium.experiments.rehearsal import RehearsalFolds
+from podium.experiments.rehearsal import REHEARSAL, RehearsalFolds
 from podium.experiments.runs import Configuration, Run, code_version
 from podium.experiments.search import Search
 from podium.experiments.sources import Source, open_source
@@ -114,7 +113,7 @@ def compare(
     contestants = entrants(methods, primary=str(main), normalize=normalize, n_seeds=len(every))
     source = open_source(data, protocol=rules, random_state=random_state, columns=columns or {})
 
-    def carried_out(
+    def on_folds_of(
         source: Source, out: str | Path | None, seeds: list[int], rehearsal: Comparison | None = None
     ) -> Comparison:
         configuration = _configuration(source, contestants, measures, main, normalize, random_state, strategy, seeds)
@@ -134,8 +133,8 @@ def compare(
     rehearsal = None
     if rehearse:
         (progress or _Silent()).note("rehearsal: the same comparison without the test parts, to pick a method by")
-        rehearsal = carried_out(RehearsalFolds(source), None if out is None else Path(out) / REHEARSAL, every[:1])
-    return carried_out(source, out, every, rehearsal)
+        rehearsal = on_folds_of(RehearsalFolds(source), None if out is None else Path(out) / REHEARSAL, every[:1])
+    return on_folds_of(source, out, every, rehearsal)
 
 
 def carry_out(

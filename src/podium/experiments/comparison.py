@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from podium.experiments import frames, rehearsal
+from podium.experiments import frames
 from podium.experiments.details import Drawer
 from podium.experiments.entrants import FLOORS
+from podium.experiments.rehearsal import REHEARSAL, pick
 from podium.experiments.rows import Estimate, Row
 from podium.experiments.runs import Configuration, Record, Run
 
@@ -79,7 +80,7 @@ class Comparison:
             records,
             folder=folder,
             seconds=float(described.get("total_seconds") or 0.0),
-            rehearsal=cls.load(folder / rehearsal.FOLDER) if described.get("rehearsed") else None,
+            rehearsal=cls.load(folder / REHEARSAL) if described.get("rehearsed") else None,
         )
         comparison.described = described
         return comparison
@@ -151,6 +152,11 @@ class Comparison:
         ordered = good + [m for m in self.methods if m not in estimates]
         return [self._row(m, estimates.get(m, {}), p_values.get(m)) for m in ordered]
 
+    @property
+    def learners(self) -> list[Row]:
+        """The rows of methods that finished and are no floor."""
+        return [row for row in self.rows if row.estimates and row.method not in FLOORS]
+
     def leads(self, row: Row, metric: str) -> bool:
         """Does this method have the highest mean of this metric?"""
         means = [other.estimates[metric].mean for other in self.rows if other.estimates]
@@ -193,8 +199,8 @@ class Comparison:
         highest primary metric on the validation parts, a figure that flatters those that chose much there.
         """
         if self.rehearsal is not None:
-            return rehearsal.pick(self.rehearsal)
-        rows = [r for r in self.rows if r.estimates and r.method not in FLOORS and not np.isnan(r.validation)]
+            return pick(self.rehearsal)
+        rows = [row for row in self.learners if not np.isnan(row.validation)]
         return max(rows, key=lambda row: row.validation).method if rows else None
 
     def against(self, reference: str | None = None, metric: str | None = None) -> dict[str, Paired]:

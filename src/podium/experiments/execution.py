@@ -223,8 +223,7 @@ class Experiment:
             trial = self.run.find_trial(entrant.name, record.fold, candidate, with_scores=False)
             proposals.tell(candidate, math.nan if trial is None else trial.validation)
             if trial is not None:
-                name = self.run.trial_name(entrant.name, record.fold, candidate)
-                yield Model(candidate, self.run.scores_path(name))
+                yield Model(candidate, self.run.scores_path(entrant.name, record.fold, candidate), trial.seconds)
 
     def _waits(self, selection: Selection) -> bool:
         """Does a blend still wait for methods it is of?"""
@@ -267,31 +266,25 @@ class Experiment:
         self.run.store(record)
         self._records.append(record)
         selection.done = True
-        self._drop_scores(selection)
+        if record.error is None:
+            self._drop_scores(selection)
         self._left[selection.fold] -= 1
         if self._left[selection.fold] == 0:
             self._close(selection.fold)
 
     def _drop_scores(self, selection: Selection) -> None:
-        """Forget the scores of trials that were not chosen, unless a blend still wants them."""
-        methods = {*selection.entrant.members} or {selection.entrant.name}
-        awaited = {m for s in self._selections if s.fold == selection.fold and not s.done for m in s.entrant.members}
-        for record in self._records:
-            if record.fold == selection.fold and record.error is None and record.method in methods - awaited:
-                for model in self._tried(record):
-                    if model.scores != self.run.scores_path(record.trial):
-                        model.scores.unlink(missing_ok=True)
-
-    def _seconds_of_members(self, selection: Selection) -> float:
-        """What it took to train all that a blend is of: without that, nothing of it is there."""
-        if not selection.entrant.members:
-            return 0.0
-        found = [
-            self.run.find_trial(member.entrant.name, selection.fold, model.candidate, with_scores=False)
-            for member in self._members(selection)
-            for model in member.models
-        ]
-        return sum(trial.seconds for trial in found if trial is not None)
+        """Forget the scores of trials that were not chosen, unless a blend still waits for them."""
+        name, fold, _ = selection.key
+        if any(other.fold == fold and not other.done and name in other.entrant.members for other in self._selections):
+            return
+        if selection.entrant.members:
+            files = [model.scores for member in self._members(selection) for model in member.models]
+        else:
+            files = [self.run.scores_path(name, fold, candidate) for candidate in selection.candidates]
+        chosen = {record.trial for record in self._records}
+        for file in files:
+            if file.stem not in chosen:
+                file.unlink(missing_ok=True)
 
     def _result(self, selection: Selection) -> Record:
         name, fold, seed = selection.key
@@ -325,6 +318,7 @@ class Experiment:
         sealed = self._open[selection.fold][1]
         values, queries = sealed.judge(choice, list(dict.fromkeys([*self.metrics, *curve])))
         chosen, trials = choice.trial, sorted(selection.trials, key=lambda trial: trial.number)
+        of_members = sum(model.seconds for member in self._members(selection) for model in member.models)
         assert chosen.test_scores is not None
         details = keep(
             self.run.folder,
@@ -339,7 +333,7 @@ class Experiment:
             validation=chosen.validation,
             candidates=[_candidate(trial) for trial in trials],
             warnings=chosen.warnings,
-            seconds=chosen.seconds + self._seconds_of_members(selection),
+            seconds=chosen.seconds + of_members,
             search_seconds=sum(trial.seconds for trial in trials),
             qids=[str(qid) for qid in queries.qids],
             per_query={metric.name: values[metric.name].tolist() for metric in self.metrics},

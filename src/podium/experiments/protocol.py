@@ -141,7 +141,7 @@ Protocol = Letor | KFold | RepeatedHoldout | TimeSplit
 class Rehearsed:
     """What a rehearsal makes of a protocol: see :mod:`podium.experiments.rehearsal`."""
 
-    protocol: Protocol
+    protocol: Protocol | Rehearsed
 
     def __str__(self) -> str:
         return f"rehearsal of {self.protocol}"

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from podium.experiments.entrants import FLOORS
 from podium.experiments.protocol import Average, Rehearsed
 from podium.experiments.protocol import Protocol as Rules
 from podium.experiments.sources import Parts, Source
@@ -20,7 +19,7 @@ from podium.experiments.sources import Parts, Source
 if TYPE_CHECKING:
     from podium.experiments.comparison import Comparison
 
-FOLDER = "rehearsal"
+REHEARSAL = "rehearsal"
 """Of a rehearsed comparison's folder, where the rehearsal has its trials and tables."""
 
 
@@ -34,7 +33,6 @@ class RehearsalFolds:
         self.name = f"rehearsal of {source.name}"
         self.description = f"{source.description}, without test parts"
         self.fingerprint = f"{source.fingerprint} rehearsal"
-        assert not isinstance(source.protocol, Rehearsed)
         self.protocol: Rules | Rehearsed = Rehearsed(source.protocol)
         self.average: Average = source.average
 
@@ -50,7 +48,5 @@ class RehearsalFolds:
 
 def pick(rehearsal: Comparison) -> str | None:
     """The method with the highest mean of all metrics; that is steadier than any one of them. Never a floor."""
-    rows = [row for row in rehearsal.rows if row.estimates and row.method not in FLOORS]
-    if not rows:
-        return None
-    return max(rows, key=lambda row: np.mean([estimate.mean for estimate in row.estimates.values()])).method
+    best = max(rehearsal.learners, key=lambda row: row.mean_of_metrics, default=None)
+    return None if best is None else best.method

@@ -50,6 +50,11 @@ class Row:
         return float(np.mean([np.nan if r.validation is None else r.validation for r in self.records]))
 
     @property
+    def mean_of_metrics(self) -> float:
+        """Of all metrics of the comparison, each with the same weight."""
+        return float(np.mean([estimate.mean for estimate in self.estimates.values()]))
+
+    @property
     def failures(self) -> list[Record]:
         return [record for record in self.records if record.error is not None]
 

@@ -171,9 +171,9 @@ class Run:
         """What the files of a trial are called."""
         return self._trial_path(method, fold, candidate).stem
 
-    def scores_path(self, trial_name: str) -> Path:
+    def scores_path(self, method: str, fold: str, candidate: Candidate) -> Path:
         """Where the scores of a trial are, as long as they are kept."""
-        return self.trials / f"{trial_name}.npz"
+        return self._trial_path(method, fold, candidate).with_suffix(".npz")
 
     def describe(self, **facts: Any) -> None:
         """Write run.json: the configuration, what it ran on, and the given facts (status, times)."""
