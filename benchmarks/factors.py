@@ -20,7 +20,7 @@ import numpy as np
 
 import podium
 from podium import losses
-from podium.data.synthetic_ratings import make_ratings
+from podium.ratings.synthetic import make_ratings
 from podium.training import LBFGS, Stochastic
 
 LOSSES: dict[str, Any] = {

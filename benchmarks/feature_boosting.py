@@ -19,15 +19,15 @@ import numpy as np
 
 import podium
 from podium.metrics import metric
-from podium.training.feature_boosting import (
+from podium.rankers.single_features import (
     Boosting,
     ExponentialWeighting,
     FidelityWeighting,
     MetricWeighting,
     Rule,
 )
-from podium.training.feature_boosting.loop import first_best, log_odds
-from podium.training.feature_boosting.thresholds import Thresholds
+from podium.rankers.single_features.loop import first_best, log_odds
+from podium.rankers.single_features.thresholds import Thresholds
 
 N_THRESHOLDS = 255
 

@@ -23,8 +23,8 @@ import podium
 from podium.losses.base import Loss
 from podium.losses.boltzrank import BoltzRankLoss
 from podium.losses.listnet import ListNetLoss
-from podium.scorers.mlp import MLP
-from podium.scorers.potentials import Potentials
+from podium.scorers.network.mlp import MLP
+from podium.scorers.network.potentials import Potentials
 from podium.training import Stochastic
 from podium.training.base import Problem
 

@@ -63,7 +63,7 @@ def first_lines(path: Path, n: int) -> Path:
 
 
 def with_podium(path: Path) -> tuple[int, ...]:
-    from podium.data.letor import read_letor
+    from podium.data.io.letor.reader import read_letor
 
     return read_letor(path).features.shape  # type: ignore[no-any-return]
 
@@ -107,7 +107,7 @@ def peak_growth(path: Path, small: Path) -> int:
     """
     program = (
         "import re, sys\n"
-        "from podium.data.letor import read_letor\n"
+        "from podium.data.io.letor.reader import read_letor\n"
         "def status(field):\n"
         "    return int(re.search(field + r':\\s*(\\d+) kB', open('/proc/self/status').read())[1]) * 1024\n"
         "read_letor(sys.argv[2])\n"

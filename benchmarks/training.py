@@ -18,7 +18,7 @@ import numpy as np
 
 import podium
 from podium import losses
-from podium.data.folds import find_folds, read_fold
+from podium.data.io.folds import find_folds, read_fold
 from podium.scorers import Linear
 from podium.training import LBFGS
 

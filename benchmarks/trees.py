@@ -32,7 +32,7 @@ import lightgbm
 import numpy as np
 
 import podium
-from podium.queries import Queries
+from podium.data.queries import Queries
 
 LEAVES, RATE, MIN_DOCUMENTS = 31, 0.1, 20
 LIGHTGBM = {"num_leaves": LEAVES, "learning_rate": RATE, "min_data_in_leaf": MIN_DOCUMENTS, "seed": 0, "verbosity": -1}

@@ -23,7 +23,7 @@ from pathlib import Path
 import numpy as np
 
 import podium
-from podium.data.folds import find_folds, read_fold
+from podium.data.io.folds import find_folds, read_fold
 from podium.metrics.significance import bootstrap_interval, randomization_test
 from podium.rankers.methods import METHODS
 

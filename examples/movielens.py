@@ -21,10 +21,10 @@ from typing import Any
 import numpy as np
 
 import podium
-from podium.data.rating_splits import given_n
 from podium.losses import ListMLELoss, PMOPLoss
 from podium.metrics.significance import randomization_test
-from podium.rankers.rating_evaluation import evaluate_ratings, log_likelihoods
+from podium.ratings.evaluation import evaluate_ratings, log_likelihoods
+from podium.ratings.splits import given_n
 from podium.training import LBFGS, Stochastic
 
 METRICS = ("ndcg@1", "ndcg@5", "ndcg@10", "err")

@@ -17,7 +17,7 @@ import numpy as np
 from scipy.stats import norm
 
 from podium.losses.softrank import rank_distribution
-from podium.solvers.ranking_energy import PAIR_WEIGHTS, rank_weights
+from podium.numerics.ranks.energy import PAIR_WEIGHTS, rank_weights
 
 SIGMA = 0.2
 RANKS = np.array(list(permutations((1, 2, 3))))

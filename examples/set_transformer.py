@@ -16,8 +16,8 @@ import torch
 from torch import nn
 
 import podium
+from podium.data.queries import Queries
 from podium.losses import ListNetLoss
-from podium.queries import Queries
 from podium.scorers import MLP, Torch
 from podium.training import Stochastic
 

@@ -394,8 +394,8 @@ def test_kernels_are_compiled_once_and_kept() -> None:
     program = (
         "import warnings; warnings.simplefilter('error')\n"
         "from podium.losses import LOSSES\n"
-        "from podium.losses.entry import _entries\n"
-        "from podium.losses.loop import over_queries\n"
+        "from podium.numerics.calls import _entries\n"
+        "from podium.numerics.loop import over_queries\n"
         "for loss in LOSSES.values():\n"
         "    bound = loss().bind([1.0, 0.0, 2.0], [0, 3])\n"
         "    bound.value_and_gradient([1.0, 2.0, 3.0])\n"

@@ -8,8 +8,8 @@ import pytest
 from scipy import sparse
 
 import podium
+from podium.data.queries import Queries
 from podium.losses import ListNetLoss
-from podium.queries import Queries
 from podium.scorers import MLP, Kernel, Linear, Potentials
 from podium.scorers.base import Scorer, SmoothModel
 from podium.scorers.standardization import Standardization

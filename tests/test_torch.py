@@ -11,10 +11,10 @@ torch = pytest.importorskip("torch")
 
 import podium  # noqa: E402
 import podium.torch  # noqa: E402
+from podium.data.queries import Queries  # noqa: E402
+from podium.files.models import ModelFileError  # noqa: E402
 from podium.losses import ListNetLoss, PMOPLoss, RankNetLoss  # noqa: E402
 from podium.losses.ties import DavidsonLoss  # noqa: E402
-from podium.queries import Queries  # noqa: E402
-from podium.saving import ModelFileError  # noqa: E402
 from podium.scorers import MLP, Potentials, Torch, TorchModel  # noqa: E402
 from podium.training import LBFGS, Stochastic  # noqa: E402
 

@@ -84,7 +84,7 @@ def reproduce_movielens(data: Path, out: Path, options: argparse.Namespace) -> N
     """Ratings: 10, 20 and 50 of each user's train."""
     from podium.cli.output import Reporter
     from podium.experiments import Comparison
-    from podium.experiments.ratings import compare_ratings
+    from podium.ratings.compare import compare_ratings
 
     quick = {"methods": [], "n": 10, "replicates": 1} if options.quick else {}
     file = next(path for path in (data / "u.data", data / "u.data.gz") if path.exists())
@@ -99,7 +99,7 @@ def reproduce_movielens(data: Path, out: Path, options: argparse.Namespace) -> N
 
 def ohsumed_page(comparison, today: datetime.date) -> str:
     """The page of results: tables, choices, tests, and all that is needed to get them again."""
-    from podium.experiments.table import markdown
+    from podium.experiments.result.table import markdown
 
     _, _, table = markdown(comparison).partition("\n")
     return "\n".join(
@@ -123,7 +123,7 @@ def ohsumed_page(comparison, today: datetime.date) -> str:
 
 def movielens_page(comparisons, today: datetime.date) -> str:
     """A section for each number of training ratings."""
-    from podium.experiments.table import markdown
+    from podium.experiments.result.table import markdown
 
     lines = [
         "# All rankers of ratings on MovieLens 100K",
@@ -372,7 +372,7 @@ def duration(seconds: float) -> str:
 
 
 def write(path: Path, text: str) -> None:
-    from podium.files import atomic_write
+    from podium.core.atomic import atomic_write
 
     with atomic_write(path) as file:
         file.write(text.rstrip() + "\n")

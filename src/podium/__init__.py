@@ -11,34 +11,34 @@ from typing import Any
 
 from podium.version import __version__
 
-_MODULES = ("data", "experiments", "losses", "metrics", "rankers", "scorers", "torch", "training")
+_MODULES = ("data", "experiments", "losses", "metrics", "rankers", "ratings", "scorers", "torch", "training")
 
 _HOME = {
-    "Queries": "podium.queries",
-    "train_test_split": "podium.splits",
-    "k_folds": "podium.splits",
-    "read_letor": "podium.data.letor",
-    "write_letor": "podium.data.letor",
-    "read_table": "podium.data.tables",
-    "read_queries": "podium.data.tables",
-    "read_qrels": "podium.data.trec",
-    "read_run": "podium.data.trec",
-    "write_run": "podium.data.trec",
+    "Queries": "podium.data.queries",
+    "train_test_split": "podium.data.splits",
+    "k_folds": "podium.data.splits",
+    "read_letor": "podium.data.io.letor.reader",
+    "write_letor": "podium.data.io.letor.reader",
+    "read_table": "podium.data.io.tables",
+    "read_queries": "podium.data.io.tables",
+    "read_qrels": "podium.data.io.trec",
+    "read_run": "podium.data.io.trec",
+    "write_run": "podium.data.io.trec",
     "make_queries": "podium.data.synthetic",
     "Preferences": "podium.data.preferences",
-    "Ratings": "podium.data.ratings",
-    "read_ratings": "podium.data.rating_files",
-    "make_ratings": "podium.data.synthetic_ratings",
-    "given_n": "podium.data.rating_splits",
-    "held_out_users": "podium.data.rating_splits",
-    "leave_one_out": "podium.data.rating_splits",
-    "time_split": "podium.data.rating_splits",
+    "Ratings": "podium.ratings.data",
+    "read_ratings": "podium.ratings.files",
+    "make_ratings": "podium.ratings.synthetic",
+    "given_n": "podium.ratings.splits",
+    "held_out_users": "podium.ratings.splits",
+    "leave_one_out": "podium.ratings.splits",
+    "time_split": "podium.ratings.splits",
     "evaluate": "podium.metrics",
-    "evaluate_ratings": "podium.rankers.rating_evaluation",
+    "evaluate_ratings": "podium.ratings.evaluation",
     "metric": "podium.metrics",
     "compare": "podium.experiments",
-    "compare_ratings": "podium.experiments",
-    "load": "podium.saving",
+    "compare_ratings": "podium.ratings",
+    "load": "podium.files.models",
     **dict.fromkeys(
         (
             "Ranker",
@@ -65,7 +65,11 @@ _HOME = {
             "AdaRank",
             "RankBoost",
             "FRank",
-            "GlobalRanking",
+        ),
+        "podium.rankers",
+    ),
+    **dict.fromkeys(
+        (
             "FactorRanker",
             "PMOPFactors",
             "PlackettLuceFactors",
@@ -73,8 +77,9 @@ _HOME = {
             "ItemMean",
             "PMF",
             "CoFiRank",
+            "GlobalRanking",
         ),
-        "podium.rankers",
+        "podium.ratings",
     ),
 }
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from podium.data.folds import FoldPaths, find_folds, read_fold
+from podium.data.io.folds import FoldPaths, find_folds, read_fold
 
 LETOR = ("trainingset.txt", "validationset.txt", "testset.txt")
 

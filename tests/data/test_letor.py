@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from podium.data import lines
-from podium.data.letor import read_letor
+from podium.data.io.letor.reader import read_letor
+from podium.data.io.text import lines
 
 from .letor_oracle import SIMPLE, as_matrix, read_in_plain_python, same_bits
 

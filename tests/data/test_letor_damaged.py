@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from podium.data import lines
-from podium.data.letor import read_letor
+from podium.data.io.letor.reader import read_letor
+from podium.data.io.text import lines
 
 NUMBER = re.compile(rb"[+-]?((\d+\.?\d*|\.\d+)(e[+-]?\d+)?|inf(inity)?|nan)\Z", re.IGNORECASE)
 ALPHABET = b"0123456789:.-+ \t\n\r#qideEnaf\x00\xff"

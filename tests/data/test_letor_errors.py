@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from podium.data.letor import read_letor
+from podium.data.io.letor.reader import read_letor
 
 from .letor_oracle import SIMPLE
 

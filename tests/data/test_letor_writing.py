@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from podium.data import letor_writer
-from podium.data.letor import read_letor, write_letor
-from podium.queries import Queries
+from podium.data.io.letor import writer as letor_writer
+from podium.data.io.letor.reader import read_letor, write_letor
+from podium.data.queries import Queries
 
 from .letor_oracle import same_bits
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from podium.data.trec import judged_run, read_qrels, read_run, write_run
-from podium.queries import Queries
+from podium.data.io.trec import judged_run, read_qrels, read_run, write_run
+from podium.data.queries import Queries
 
 QRELS = "q1 0 d1 2\nq1 0 d2 0\nq1 0 d3 1\nq2 0 d1 1\nq3 0 d9 1\n"
 RUN = "q2 Q0 d7 1 0.5 mine\nq1 Q0 d2 1 3 mine\nq1 Q0 d8 2 2.5 mine\nq1 Q0 d1 3 -1e-3 mine\nq4 Q0 d1 1 1 mine\n"

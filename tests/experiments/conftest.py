@@ -47,8 +47,8 @@ def make_comparison(tmp_path):
     import numpy as np
 
     from podium.experiments import Comparison
-    from podium.experiments.details import Learned, TestQueries, keep
-    from podium.experiments.runs import Record
+    from podium.experiments.run.details import Learned, TestQueries, keep
+    from podium.experiments.run.store import Record
 
     def make(
         *,

@@ -11,15 +11,15 @@ from sklearn.base import BaseEstimator
 
 import podium
 from podium import Queries
-from podium.experiments import execution
-from podium.experiments.blend import Member, Model, blend, ranks, shares
-from podium.experiments.entrants import Candidate, Entrant, entrants
-from podium.experiments.sealed import seal
+from podium.experiments.plan.entrants import Candidate, Entrant, entrants
+from podium.experiments.run import execution
+from podium.experiments.run.blend import Member, Model, blend, ranks, shares
+from podium.experiments.run.seal import seal
 from podium.metrics import metric
 from podium.rankers.methods import METHODS
-from podium.scorers.mlp import MLP
-from podium.scorers.potentials import Potentials
-from podium.scorers.trees import Trees
+from podium.scorers.network.mlp import MLP
+from podium.scorers.network.potentials import Potentials
+from podium.scorers.trees.scorer import Trees
 
 
 class Feature(BaseEstimator):
@@ -114,7 +114,7 @@ def test_it_is_of_all_settings_and_only_the_chosen_ones_scores_stay(queries, tmp
     assert {path.stem for path in (tmp_path / "trials").glob("*.npz")} == chosen
     # by hand, from models fitted anew: rankings of all eight settings, averaged
     (fold,) = [r for r in comparison.records if r.method == "blend" and r.fold == "fold 1"]
-    train, valid, test = next(iter(podium.splits.k_folds(len(queries), 3, random_state=0)))
+    train, valid, test = next(iter(podium.data.splits.k_folds(len(queries), 3, random_state=0)))
     parts = [queries.take(numbers) for numbers in (train, valid, test)]
     total = 0.0
     for name in ("listnet", "pmop"):

@@ -17,10 +17,10 @@ import pytest
 from sklearn.base import BaseEstimator
 
 import podium
-from podium.data.folds import find_folds
-from podium.experiments import execution
-from podium.experiments.protocol import KFold
-from podium.experiments.sources import open_source
+from podium.data.io.folds import find_folds
+from podium.experiments.plan.protocol import KFold
+from podium.experiments.plan.sources import open_source
+from podium.experiments.run import execution
 
 METRICS = ["ndcg@1", "ndcg@5", "map"]
 
@@ -97,7 +97,7 @@ def test_figures_are_those_of_the_protocol_done_by_hand(finished, folder_of_fold
     measure = podium.metric("map", "letor")
     means = []
     for paths in find_folds(folder_of_folds):
-        fold = podium.data.folds.read_fold(paths)
+        fold = podium.data.io.folds.read_fold(paths)
         models = [
             podium.ListNet(l2=l2, normalize="minmax", random_state=0).fit(fold.train, eval_set=fold.validation)
             for l2 in grid

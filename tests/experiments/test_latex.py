@@ -7,9 +7,9 @@ import subprocess
 
 import pytest
 
-from podium.experiments.latex import latex
-from podium.experiments.latex_text import escape
-from podium.experiments.published import PublishedRow, PublishedTable
+from podium.experiments.result.latex import latex
+from podium.experiments.result.latex_text import escape
+from podium.experiments.result.published import PublishedRow, PublishedTable
 
 HOSTILE = (
     'a_b & 50 % of {c} $x$ #1 ~ ^ \\ | <i> "q" `q`',

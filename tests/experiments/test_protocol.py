@@ -9,10 +9,10 @@ import pytest
 from scipy import sparse
 
 from podium import Queries, make_queries
-from podium.experiments.entrants import Entrant
-from podium.experiments.sealed import SealError, Trial, VisibleFold, choose, seal
-from podium.experiments.staging import StagedFold
-from podium.experiments.trial import attempt, mean, sample
+from podium.experiments.plan.entrants import Entrant
+from podium.experiments.run.seal import SealError, Trial, VisibleFold, choose, seal
+from podium.experiments.run.shared_folds import StagedFold
+from podium.experiments.run.trial import attempt, mean, sample
 from podium.metrics import metric
 
 MAP = metric("map")

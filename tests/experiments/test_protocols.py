@@ -7,8 +7,8 @@ import polars
 import pytest
 
 import podium
-from podium.experiments.protocol import KFold, Letor, RepeatedHoldout, TimeSplit, parse_protocol
-from podium.experiments.sources import open_source
+from podium.experiments.plan.protocol import KFold, Letor, RepeatedHoldout, TimeSplit, parse_protocol
+from podium.experiments.plan.sources import open_source
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import podium
-from podium.data.folds import find_folds, read_fold
-from podium.experiments.published import combined, fingerprint, for_dataset, table, tables
+from podium.data.io.folds import find_folds, read_fold
+from podium.experiments.result.published import combined, fingerprint, for_dataset, table, tables
 from podium.rankers.methods import METHODS
 
 

@@ -8,9 +8,9 @@ from sklearn.base import BaseEstimator
 
 import podium
 from podium.experiments import Comparison
-from podium.experiments.protocol import KFold
-from podium.experiments.rehearsal import RehearsalFolds, pick
-from podium.experiments.sources import DealtQueries
+from podium.experiments.plan.protocol import KFold
+from podium.experiments.plan.rehearsal import RehearsalFolds, pick
+from podium.experiments.plan.sources import DealtQueries
 
 
 class Memory(BaseEstimator):

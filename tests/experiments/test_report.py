@@ -15,12 +15,12 @@ import pytest
 from scipy.stats import spearmanr
 
 from podium.experiments import Comparison
-from podium.experiments.beside import beside
-from podium.experiments.details import Drawer, Learned, TestQueries, keep
-from podium.experiments.published import PublishedRow, PublishedTable
 from podium.experiments.report import page
 from podium.experiments.report.blob import _history, blob, embedded
 from podium.experiments.report.rankings import DEPTH, _short
+from podium.experiments.result.beside import beside
+from podium.experiments.result.published import PublishedRow, PublishedTable
+from podium.experiments.run.details import Drawer, Learned, TestQueries, keep
 
 EVIL = "<script>alert('x')</script>|&\"'"
 

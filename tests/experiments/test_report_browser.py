@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 import pytest
 
-from podium.experiments.runs import Run
+from podium.experiments.run.store import Run
 
 from .browser import Browser, why_not
 

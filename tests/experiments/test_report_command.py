@@ -11,7 +11,7 @@ import pytest
 
 from podium.cli.main import main
 from podium.experiments import Comparison
-from podium.experiments.runs import Run
+from podium.experiments.run.store import Run
 
 
 @pytest.fixture

@@ -7,10 +7,10 @@ import json
 import numpy as np
 import pytest
 
-from podium.experiments.details import Learned
-from podium.experiments.entrants import Candidate
-from podium.experiments.runs import Record, Run, code_version, digest, jsonable
-from podium.experiments.sealed import SealError, Trial
+from podium.experiments.plan.entrants import Candidate
+from podium.experiments.run.details import Learned
+from podium.experiments.run.seal import SealError, Trial
+from podium.experiments.run.store import Record, Run, code_version, digest, jsonable
 
 
 def configuration(**changes):

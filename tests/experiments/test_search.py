@@ -11,10 +11,10 @@ import pytest
 from sklearn.base import BaseEstimator
 
 import podium
-from podium.experiments import execution
-from podium.experiments.entrants import Entrant
-from podium.experiments.search import Search
-from podium.experiments.workers import InProcess
+from podium.experiments.plan.entrants import Entrant
+from podium.experiments.plan.search import Search
+from podium.experiments.run import execution
+from podium.experiments.run.workers import InProcess
 from podium.rankers.methods import METHODS, Method
 from podium.rankers.spaces import Choice, LogUniform, Uniform, as_space
 

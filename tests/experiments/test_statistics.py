@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from podium.experiments.statistics import against, critical_difference, paired
+from podium.experiments.result.statistics import against, critical_difference, paired
 
 
 def values(n=60, k=4, seed=0):

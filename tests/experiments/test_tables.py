@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from podium.experiments import Comparison
-from podium.experiments.runs import Record
-from podium.experiments.table import markdown
+from podium.experiments.result.table import markdown
+from podium.experiments.run.store import Record
 
 EVIL = "<script>alert('x')</script>|&"
 

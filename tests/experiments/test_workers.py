@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from podium.experiments.workers import Failure, InProcess, Task, Workers
+from podium.experiments.run.workers import Failure, InProcess, Task, Workers
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +81,7 @@ def test_an_unguarded_script_is_told_what_to_do(tmp_path):
     script = tmp_path / "script.py"
     script.write_text(
         "from math import sqrt\n"
-        "from podium.experiments.workers import Task, Workers\n"
+        "from podium.experiments.run.workers import Task, Workers\n"
         "with Workers(2) as workers:\n"
         "    list(workers.outcomes([Task(0, sqrt, (1.0,))]))\n"
     )
@@ -95,7 +95,7 @@ def test_workers_end_when_their_parent_is_killed(tmp_path):
     script = tmp_path / "script.py"
     script.write_text(
         "import os, time\n"
-        "from podium.experiments.workers import Task, Workers\n"
+        "from podium.experiments.run.workers import Task, Workers\n"
         "if __name__ == '__main__':\n"
         "    with Workers(1) as workers:\n"
         "        list(workers.outcomes([Task(0, print, ()), Task(1, time.sleep, (600,))]))\n"

@@ -11,7 +11,7 @@ from numba import set_num_threads
 
 import podium
 from podium.losses.boltzrank import BoltzRankLoss, Sample, draw_sample, judge
-from podium.solvers.ranking_energy import PAIR_WEIGHTS, energy_by_pairs, rank_weights
+from podium.numerics.ranks.energy import PAIR_WEIGHTS, energy_by_pairs, rank_weights
 
 METRICS = ["ndcg@5", "ndcg@3 (letor)", "map", "err@4", "p@2 (letor)", "mrr", "dcg (sklearn)", "tau"]
 

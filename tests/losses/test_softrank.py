@@ -11,7 +11,7 @@ from scipy.stats import norm
 
 import podium
 from podium.losses.softrank import SoftRankLoss, rank_distribution
-from podium.solvers.rank_distributions import APPROXIMATIONS
+from podium.numerics.ranks.distributions import APPROXIMATIONS
 
 BOTH = pytest.mark.parametrize("approximation", APPROXIMATIONS)
 

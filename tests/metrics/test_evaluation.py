@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import podium
+from podium.data.queries import Queries
 from podium.metrics import convention, evaluate, metric
-from podium.queries import Queries
 
 LABELS = np.array([0, 2, 1, 1, 0, 0, 3, 0])
 SCORES = np.array([0.3, 0.1, 0.2, 0.9, 0.8, 0.1, 0.4, 0.6])

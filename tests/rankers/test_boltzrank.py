@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import podium
+from podium.data.queries import Queries
 from podium.losses.boltzrank import BoltzRankLoss
-from podium.queries import Queries
-from podium.rankers.boltzrank import BoltzRank, drop_irrelevant
-from podium.scorers.mlp import MLP
-from podium.scorers.potentials import Potentials
+from podium.rankers.presets.boltzrank import BoltzRank, drop_irrelevant
+from podium.scorers.network.mlp import MLP
+from podium.scorers.network.potentials import Potentials
 
 QUICK = {"restarts": 2, "epochs": 5, "learning_rate": 0.03, "random_state": 0}
 

@@ -8,7 +8,7 @@ import pytest
 
 import podium
 from podium import losses
-from podium.archive import ModelFileError, read_archive, write_archive
+from podium.files.archive import ModelFileError, read_archive, write_archive
 from podium.rankers.methods import METHODS
 from podium.scorers import LinearModel, Trees
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import podium
-from podium.scorers.steps import StepModel
+from podium.scorers.thresholds import StepModel
 
 RANKERS = [podium.AdaRank(n_rounds=20), podium.RankBoost(n_rounds=40), podium.FRank(n_rounds=40)]
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import podium
+from podium.data.queries import Queries
 from podium.losses.softrank import rank_distribution
-from podium.queries import Queries
-from podium.rankers.softrank import SoftRank
+from podium.rankers.presets.softrank import SoftRank
 
 QUICK = {"epochs": 10, "random_state": 0}
 

@@ -8,7 +8,7 @@ from scipy import sparse
 from scipy.stats import kstest
 
 import podium
-from podium.scorers.hashing import HashModel
+from podium.scorers.chance import HashModel
 
 
 def _queries(features):

@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 from podium import Queries, make_queries
-from podium.scorers.kernel import Kernel, KernelModel
+from podium.scorers.kernel_regression import Kernel, KernelModel
 
 
 @pytest.fixture

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import podium
+from podium.data.queries import Queries
 from podium.losses import ListNetLoss
-from podium.queries import Queries
-from podium.scorers.mlp import MLP, MLPModel
+from podium.scorers.network.mlp import MLP, MLPModel
 from podium.scorers.standardization import Standardization
 from podium.training import Stochastic, stochastic
 from podium.training.base import Problem

@@ -7,8 +7,8 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from podium.queries import Queries
-from podium.scorers.potentials import Potentials, PotentialsModel
+from podium.data.queries import Queries
+from podium.scorers.network.potentials import Potentials, PotentialsModel
 
 
 def t(z: np.ndarray) -> np.ndarray:

@@ -12,10 +12,10 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 import podium
+from podium.data.queries import Queries
 from podium.losses import DavidsonLoss, LambdaRankLoss, RegressionLoss
-from podium.queries import Queries
 from podium.scorers import Linear, Trees
-from podium.scorers.trees import TreesModel
+from podium.scorers.trees.scorer import TreesModel
 from podium.training import LBFGS, Boosting
 
 SMALL = {"n_trees": 8, "n_leaves": 6}

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from podium.experiments import Comparison
-from podium.experiments.published import table
-from podium.experiments.runs import Record
+from podium.experiments.result.published import table
+from podium.experiments.run.store import Record
 
 ROOT = Path(__file__).parents[2]
 TODAY = datetime.date(2026, 11, 16)

@@ -12,8 +12,8 @@ import podium
 from podium.losses import ListNetLoss
 from podium.losses.ties import DavidsonLoss
 from podium.scorers import Linear
+from podium.scorers.linear.one_pass import FusedLinearObjective, chunks_of_queries, worth_fusing
 from podium.scorers.standardization import Standardization
-from podium.training.fused_linear import FusedLinearObjective, chunks_of_queries, worth_fusing
 from podium.training.objective import Objective, objective
 
 

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 import podium
+from podium.data.queries import Queries
 from podium.losses.base import Loss
 from podium.losses.listnet import ListNetLoss
-from podium.queries import Queries
 from podium.scorers.base import Scorer
-from podium.scorers.linear import Linear
-from podium.scorers.mlp import MLP
+from podium.scorers.linear.scorer import Linear
+from podium.scorers.network.mlp import MLP
 from podium.training.base import Problem, Validation
 from podium.training.restarts import Restarts, merit
 from podium.training.stochastic import Stochastic

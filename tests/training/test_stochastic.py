@@ -16,7 +16,7 @@ from podium.scorers import Linear
 from podium.scorers.base import Scorer, SmoothModel
 from podium.scorers.standardization import Standardization
 from podium.training import LBFGS, Problem, Stochastic, Validation
-from podium.training.steps import take_step
+from podium.training.optimizers import take_step
 
 
 class PlainModel(SmoothModel):

@@ -77,7 +77,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     from podium.experiments import compare
-    from podium.experiments.table import renderables
+    from podium.experiments.result.table import renderables
 
     out = Path(arguments.out) if arguments.out else Path("podium-runs") / _name(arguments.data)
     try:

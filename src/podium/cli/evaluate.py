@@ -108,7 +108,7 @@ def _of_scores(arguments: argparse.Namespace) -> Evaluation:
 def _of_run(arguments: argparse.Namespace) -> Evaluation:
     import numpy as np
 
-    from podium.data.trec import judged_run, read_qrels, read_run
+    from podium.data.io.trec import judged_run, read_qrels, read_run
     from podium.metrics import evaluate
 
     joined = judged_run(read_qrels(arguments.qrels), read_run(arguments.run_file), complete=arguments.complete)

@@ -12,7 +12,8 @@ import sys
 import traceback
 from collections.abc import Sequence
 
-from podium.cli import compare, compare_ratings, evaluate, methods, rank, report, train
+from podium.cli import compare, evaluate, methods, rank, report, train
+from podium.cli.ratings import compare as compare_ratings
 from podium.version import __version__
 
 _EPILOG = """\

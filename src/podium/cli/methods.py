@@ -45,7 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _methods(of_ratings: bool) -> list[Any]:
     if of_ratings:
-        from podium.rankers.rating_methods import RATING_METHODS
+        from podium.ratings.methods import RATING_METHODS
 
         return list(RATING_METHODS.values())
     from podium.rankers.methods import METHODS

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from podium.cli import options
 
 if TYPE_CHECKING:
-    from podium.queries import Queries
+    from podium.data.queries import Queries
 
 HELP = "score documents with a saved model"
 DESCRIPTION = """\
@@ -35,19 +35,19 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from podium.saving import load
+    from podium.files.models import load
 
     ranker = load(arguments.model)
     queries = _read(arguments, ranker)
     scores = ranker.predict(queries)
     if arguments.out and arguments.out.endswith((".trec", ".run", ".trec.gz", ".run.gz")):
-        from podium.data.trec import write_run
+        from podium.data.io.trec import write_run
 
         write_run(arguments.out, queries, queries.group(scores), tag=arguments.tag)
         return 0
     lines = "".join(f"{score!r}\n" for score in scores.tolist())
     if arguments.out:
-        from podium.files import atomic_write
+        from podium.core.atomic import atomic_write
 
         with atomic_write(arguments.out) as file:
             file.write(lines)

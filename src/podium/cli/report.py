@@ -59,7 +59,7 @@ def _one(comparison: Comparison, folder: Path, arguments: argparse.Namespace) ->
     if output is None:
         print(text.rstrip("\n"))
         return
-    from podium.files import atomic_write
+    from podium.core.atomic import atomic_write
 
     with atomic_write(output) as file:
         file.write(text if text.endswith("\n") else f"{text}\n")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from podium.cli import options, output
 
 if TYPE_CHECKING:
-    from podium.queries import Queries
+    from podium.data.queries import Queries
 
 HELP = "train a model and save it"
 DESCRIPTION = "Train one method on labelled lists and save the model."
@@ -68,7 +68,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _build(arguments: argparse.Namespace) -> Any:
-    from podium.experiments.entrants import accepted, require_method
+    from podium.experiments.plan.entrants import accepted, require_method
 
     method = require_method(arguments.method)
     general = {"normalize": options.normalization(arguments), "random_state": arguments.seed}
@@ -82,7 +82,7 @@ def _build(arguments: argparse.Namespace) -> Any:
 
 def _read(arguments: argparse.Namespace) -> tuple[Queries, Queries | None]:
     if Path(arguments.data).is_dir():
-        from podium.data.folds import find_folds, read_fold
+        from podium.data.io.folds import find_folds, read_fold
 
         found = find_folds(arguments.data)
         if len(found) > 1:

@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit, prange
 from scipy import sparse
 
-from podium.parameters import choose
+from podium.core.parameters import choose
 
 WITHIN_QUERY = ("minmax", "zscore")
 

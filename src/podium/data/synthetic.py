@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from podium.queries import Queries
+from podium.data.queries import Queries
 
 
 def make_queries(

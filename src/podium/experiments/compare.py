@@ -9,15 +9,15 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from podium.experiments.comparison import Comparison
-from podium.experiments.details import Drawer
-from podium.experiments.entrants import QUICK, Entrant, entrants
-from podium.experiments.execution import Experiment, Progress
-from podium.experiments.protocol import KFold, Protocol, parse_protocol
-from podium.experiments.rehearsal import REHEARSAL, RehearsalFolds
-from podium.experiments.runs import Configuration, Run, code_version
-from podium.experiments.search import Search
-from podium.experiments.sources import Source, open_source
+from podium.experiments.plan.entrants import QUICK, Entrant, entrants
+from podium.experiments.plan.protocol import KFold, Protocol, parse_protocol
+from podium.experiments.plan.rehearsal import REHEARSAL, RehearsalFolds
+from podium.experiments.plan.search import Search
+from podium.experiments.plan.sources import Source, open_source
+from podium.experiments.result.comparison import Comparison
+from podium.experiments.run.details import Drawer
+from podium.experiments.run.execution import Experiment, Progress
+from podium.experiments.run.store import Configuration, Run, code_version
 
 if TYPE_CHECKING:
     from podium.metrics import Metric
@@ -71,8 +71,8 @@ def compare(
     folds : int, optional
         Short for ``protocol=KFold(folds)``.
     protocol : Letor, KFold, RepeatedHoldout, TimeSplit or their text, optional
-        How queries become training, validation and test parts: see :mod:`podium.experiments.protocol`. By default the
-        folds of a folder, and ``KFold(5)`` for other data.
+        How queries become training, validation and test parts: see :mod:`podium.experiments.plan.protocol`. By
+        default the folds of a folder, and ``KFold(5)`` for other data.
     search : {"grid", "random", "bayes"} or Search
         How hyper-parameters are searched for; the last needs the extra ``search``.
     budget : int, optional
@@ -84,8 +84,8 @@ def compare(
         are then means over seeds, and their spread over seeds is told apart from that over queries.
     rehearse : bool
         First compare without the test parts, half of each validation part judging what the other half chose, to pick
-        a method by: see :mod:`podium.experiments.rehearsal`. It takes about twice as long as the comparison itself with
-        one seed, and uses the first.
+        a method by: see :mod:`podium.experiments.plan.rehearsal`. It takes about twice as long as the comparison
+        itself with one seed, and uses the first.
     out : path, optional
         Folder for finished trials, tables and report. A run that was stopped goes on from there. Without it nothing
         is kept on disk.

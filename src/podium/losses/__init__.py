@@ -12,13 +12,13 @@ from podium.losses.intervalrank import IntervalRankLoss, IsotonicLoss
 from podium.losses.lambdarank import LambdaRankLoss
 from podium.losses.listmle import ListMLELoss
 from podium.losses.listnet import ListNetLoss
-from podium.losses.pmop import PMOPLoss
+from podium.losses.pmop.loss import PMOPLoss
 from podium.losses.pointwise import QueryOffsetLoss, RegressionLoss
 from podium.losses.ranknet import RankNetLoss
 from podium.losses.rankregress import RankRegressLoss
 from podium.losses.ranksvm import RankSVMLoss
 from podium.losses.softrank import SoftRankLoss
-from podium.losses.structrank import StructRankLoss
+from podium.losses.structrank.loss import StructRankLoss
 from podium.losses.ties import DavidsonLoss, RaoKupperLoss
 
 LOSSES: dict[str, type[Loss]] = {

@@ -9,12 +9,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from podium.compiling import Kernel
+from podium.core.parameters import Parameterized
+from podium.data.grouping import as_offsets
 from podium.data.preferences import Preferences
-from podium.grouping import as_offsets
-from podium.losses.entry import Call, pack, prepare_call
-from podium.losses.loop import over_queries
-from podium.parameters import Parameterized
+from podium.numerics.calls import Call, pack, prepare_call
+from podium.numerics.compiling import Kernel
+from podium.numerics.loop import over_queries
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class LossValue:
 class Loss(Parameterized):
     """Base of all losses.
 
-    A subclass declares its facts, names its compiled ``kernel`` (see :mod:`podium.losses.loop`) and, in
+    A subclass declares its facts, names its compiled ``kernel`` (see :mod:`podium.numerics.loop`) and, in
     ``prepare``, does whatever depends on the labels alone. It holds parameters, never data.
     """
 
@@ -146,7 +146,7 @@ class BoundLoss:
     def call(
         self, scores: np.ndarray, gradient: np.ndarray, parameters: np.ndarray, curvature: np.ndarray | None = None
     ) -> Call:
-        """What a compiled loop needs to evaluate the loss of a query (see :mod:`podium.losses.entry`)."""
+        """What a compiled loop needs to evaluate the loss of a query (see :mod:`podium.numerics.calls`)."""
         return prepare_call(self.kernel, self._packed, scores, gradient, parameters, curvature)
 
     def parameters(self, parameters: Any = None) -> np.ndarray:

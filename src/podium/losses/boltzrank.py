@@ -1,7 +1,7 @@
 """BoltzRank: the expected value of any metric under a Boltzmann distribution over rankings.
 
-Rankings that put higher scores first have low energy and are likely (:mod:`podium.solvers.ranking_energy`). Over a
-sample of rankings R of the list, drawn once with knowledge of the grades (:mod:`podium.solvers.rank_samples`),
+Rankings that put higher scores first have low energy and are likely (:mod:`podium.numerics.ranks.energy`). Over a
+sample of rankings R of the list, drawn once with knowledge of the grades (:mod:`podium.numerics.ranks.samples`),
 
     p_R = exp(−E(R|s)) / Σ_R′ exp(−E(R′|s)),        P_R the same with the labels in place of the scores
     O   = λ Σ_R p_R G(R) − (1 − λ) C,               C = −Σ_R P_R log p_R,     the loss is −O
@@ -23,15 +23,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit, prange
 
-from podium.compiling import ONLY_PRANGE
+from podium.core.parameters import choose, require_count, require_number
 from podium.losses.base import Loss
-from podium.losses.groups import label_groups
 from podium.metrics import Metric, metric
-from podium.parameters import choose, require_count, require_number
-from podium.solvers.elementary import FAST, exp
-from podium.solvers.random import streams
-from podium.solvers.rank_samples import all_rankings, count_rankings, sample_rankings
-from podium.solvers.ranking_energy import PAIR_WEIGHTS, PairWeight, rank_weights
+from podium.numerics.compiling import ONLY_PRANGE
+from podium.numerics.elementary import FAST, exp
+from podium.numerics.grades import label_groups
+from podium.numerics.random import streams
+from podium.numerics.ranks.energy import PAIR_WEIGHTS, PairWeight, rank_weights
+from podium.numerics.ranks.samples import all_rankings, count_rankings, sample_rankings
 
 _AT_ONCE = 2_000_000
 """Documents whose rankings are judged in one call of a metric: bounds the memory, not the result."""

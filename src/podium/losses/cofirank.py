@@ -21,12 +21,12 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from podium.core.parameters import require_count
 from podium.losses.base import Loss
-from podium.losses.groups import label_groups
 from podium.losses.lambdarank import gain_shares
-from podium.parameters import require_count
-from podium.solvers.elementary import all_finite
-from podium.solvers.sorting import descending
+from podium.numerics.elementary import all_finite
+from podium.numerics.grades import label_groups
+from podium.numerics.sorting import descending
 
 
 class CoFiRankLoss(Loss):

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from podium.compiling import Kernel, with_globals
+from podium.core.parameters import require_number
 from podium.losses.base import Loss
 from podium.losses.pointwise import add_regression
 from podium.losses.targets import Targets, grade_targets
-from podium.parameters import require_number
+from podium.numerics.compiling import Kernel, with_globals
 
 
 class WithRegression(Loss):

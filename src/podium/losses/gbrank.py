@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from podium.core.parameters import require_number
 from podium.losses.base import Loss
-from podium.losses.groups import Groups, count_pairs, grade_index, label_groups, pair_scale
 from podium.losses.pointwise import add_regression
 from podium.losses.ranksvm import ranksvm
 from podium.losses.targets import Targets, grade_targets
-from podium.parameters import require_number
+from podium.numerics.grades import Groups, count_pairs, grade_index, label_groups, pair_scale
 
 
 class GBRankLoss(Loss):

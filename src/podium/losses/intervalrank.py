@@ -25,15 +25,15 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from podium.core.parameters import require_number
 from podium.losses.base import Loss
-from podium.losses.groups import Groups, label_groups
 from podium.losses.pointwise import add_regression
 from podium.losses.targets import Targets, grade_targets
-from podium.parameters import require_number
-from podium.solvers.elementary import all_finite
-from podium.solvers.interval_barrier import barrier_terms, solve_with_barrier
-from podium.solvers.interval_qp import solve_intervals
-from podium.solvers.sorting import descending
+from podium.numerics.elementary import all_finite
+from podium.numerics.grades import Groups, label_groups
+from podium.numerics.intervals.barrier import barrier_terms, solve_with_barrier
+from podium.numerics.intervals.chain import solve_intervals
+from podium.numerics.sorting import descending
 
 MAX_WORK = 50_000_000
 """Documents × grades of the largest query: the solver's memory in the worst case, 64 bytes each, grows with it."""

@@ -22,11 +22,11 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from podium.core.parameters import choose, require_count, require_number
 from podium.losses.base import Loss
-from podium.losses.groups import label_order
-from podium.parameters import choose, require_count, require_number
-from podium.solvers.elementary import FAST, all_finite, exp, log1p_unit
-from podium.solvers.sorting import descending
+from podium.numerics.elementary import FAST, all_finite, exp, log1p_unit
+from podium.numerics.grades import label_order
+from podium.numerics.sorting import descending
 
 NDCG, MAP, ERR = 0, 1, 2
 METRICS = {"ndcg": NDCG, "map": MAP, "err": ERR}

@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from podium.core.parameters import choose
 from podium.losses.base import Loss
-from podium.losses.groups import Groups, label_groups, shuffle_ties
-from podium.parameters import choose
-from podium.solvers.elementary import FAST, SAFE_RANGE, exp, extent, log
-from podium.solvers.random import streams
+from podium.numerics.elementary import FAST, SAFE_RANGE, exp, extent, log
+from podium.numerics.grades import Groups, label_groups, shuffle_ties
+from podium.numerics.random import streams
 
 
 class ListMLELoss(Loss):

@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 from numba import njit, prange
 
-from podium.compiling import ONLY_PRANGE, Kernel
+from podium.core.parameters import choose, require_number
 from podium.losses.base import Loss
-from podium.parameters import choose, require_number
-from podium.solvers.elementary import FAST, exp, log
+from podium.numerics.compiling import ONLY_PRANGE, Kernel
+from podium.numerics.elementary import FAST, exp, log
 
 LONG = 4096
 """Lists beyond this length are added up in float64: float32 sums of so many terms would lose digits."""

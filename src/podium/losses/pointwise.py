@@ -17,7 +17,7 @@ from numba import njit
 
 from podium.losses.base import Loss
 from podium.losses.targets import Targets, grade_targets
-from podium.solvers.elementary import FAST
+from podium.numerics.elementary import FAST
 
 
 class RegressionLoss(Loss):

@@ -15,11 +15,11 @@ import numpy as np
 from numba import njit
 
 from podium.losses.base import Loss
-from podium.losses.groups import label_groups, pair_scale
-from podium.losses.pairs import over_pairs
-from podium.solvers.elementary import FAST, all_finite, exp, extent, log, log1p_unit, split
-from podium.solvers.graded_pairs import add_pair_gradient, node_differences, pair_histogram
-from podium.solvers.pair_grid import count_nodes, grid_is_cheaper, spacing
+from podium.numerics.elementary import FAST, all_finite, exp, extent, log, log1p_unit, split
+from podium.numerics.grades import label_groups, pair_scale
+from podium.numerics.pairs.gaps import over_pairs
+from podium.numerics.pairs.graded import add_pair_gradient, node_differences, pair_histogram
+from podium.numerics.pairs.grid import count_nodes, grid_is_cheaper, spacing
 
 LANES = 8
 """Worse documents come in multiples of this (the rest is padding), so that loops have no remainder."""
@@ -109,7 +109,7 @@ def _long(scores: np.ndarray, bounds: np.ndarray, h: float) -> bool:
 def _on_grid(
     scores: np.ndarray, order: np.ndarray, bounds: np.ndarray, scale: float, h: float, gradient: np.ndarray
 ) -> float:
-    """All pairs in linear time, see :mod:`podium.solvers.graded_pairs`."""
+    """All pairs in linear time, see :mod:`podium.numerics.pairs.graded`."""
     low, high = extent(scores)
     n_nodes = count_nodes(float(high) - float(low), h)
     r = node_differences(n_nodes, h)

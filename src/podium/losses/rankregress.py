@@ -14,7 +14,7 @@ import numpy as np
 from numba import njit
 
 from podium.losses.base import Loss
-from podium.losses.groups import label_groups, pair_scale
+from podium.numerics.grades import label_groups, pair_scale
 
 
 class RankRegressLoss(Loss):

@@ -18,12 +18,12 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from podium.core.parameters import require_number
 from podium.losses.base import Loss
-from podium.losses.groups import grade_index, label_groups, pair_scale
-from podium.losses.pairs import over_pairs
-from podium.parameters import require_number
-from podium.solvers.elementary import FAST, all_finite
-from podium.solvers.sorting import descending
+from podium.numerics.elementary import FAST, all_finite
+from podium.numerics.grades import grade_index, label_groups, pair_scale
+from podium.numerics.pairs.gaps import over_pairs
+from podium.numerics.sorting import descending
 
 SHORT = 500
 """Up to this length, visiting all pairs, which vectorises, is quicker than sorting."""

@@ -1,7 +1,7 @@
 """SoftRank: the expected NDCG when scores are uncertain.
 
 Every score is the mean of a Gaussian, N(s_j, σ²), which makes the place of document j a random number with a smooth
-distribution p_j (:mod:`podium.solvers.rank_distributions`):
+distribution p_j (:mod:`podium.numerics.ranks.distributions`):
 
     SoftNDCG = Σ_j gain(y_j) Σ_r discount(r) p_j(r) / ideal,        the loss is 1 − SoftNDCG.
 
@@ -19,14 +19,14 @@ from typing import Any
 import numpy as np
 from numba import njit, prange
 
-from podium.compiling import ONLY_PRANGE
+from podium.core.parameters import choose, require_number
 from podium.losses.base import Loss
 from podium.losses.boltzrank import worth_at_least_nothing
-from podium.losses.groups import label_order
 from podium.metrics import Metric, metric
 from podium.metrics.dcg import LN2, gain, log_discounts
-from podium.parameters import choose, require_number
-from podium.solvers.rank_distributions import (
+from podium.numerics.compiling import ONLY_PRANGE
+from podium.numerics.grades import label_order
+from podium.numerics.ranks.distributions import (
     APPROXIMATIONS,
     BINOMIAL,
     contests,

@@ -7,7 +7,7 @@ With φ = e^s, every pair of a query counts, whether one document is better or b
 
 The loss is −log P, averaged over the query's pairs. α and β are the losses' own parameters and learned with the
 scorer. All terms are smooth functions of a score difference r = s_i − s_j, so long lists take linear time
-(:mod:`podium.solvers.graded_pairs`).
+(:mod:`podium.numerics.pairs.graded`).
 
 Rao & Kupper, JASA 1967; Davidson, JASA 1970; as baselines for documents: Truyen, Phung & Venkatesh, SDM 2011.
 """
@@ -20,16 +20,16 @@ import numpy as np
 from numba import njit
 
 from podium.losses.base import Loss
-from podium.losses.groups import label_groups
-from podium.solvers.elementary import FAST, all_finite, exp, extent, log1p
-from podium.solvers.graded_pairs import (
+from podium.numerics.elementary import FAST, all_finite, exp, extent, log1p
+from podium.numerics.grades import label_groups
+from podium.numerics.pairs.graded import (
     add_pair_gradient,
     add_tie_gradient,
     node_differences,
     pair_histogram,
     tie_histogram,
 )
-from podium.solvers.pair_grid import count_nodes, grid_is_cheaper, spacing
+from podium.numerics.pairs.grid import count_nodes, grid_is_cheaper, spacing
 
 _RAO_KUPPER, _DAVIDSON = 0, 1
 

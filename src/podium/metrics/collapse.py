@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from podium.grouping import number_by_first_appearance
+from podium.core.parameters import require_count
+from podium.data.grouping import number_by_first_appearance
 from podium.metrics.checks import LABEL_NOT_FINITE, SCORE_IS_NAN, as_column
-from podium.parameters import require_count
 
 
 class Collapse(NamedTuple):

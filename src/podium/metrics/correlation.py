@@ -20,7 +20,7 @@ import math
 import numpy as np
 from numba import njit
 
-from podium.solvers.sorting import descending
+from podium.numerics.sorting import descending
 
 
 @njit(nogil=True, cache=True, error_model="numpy")

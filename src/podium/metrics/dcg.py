@@ -16,7 +16,7 @@ import math
 import numpy as np
 from numba import njit
 
-from podium.solvers.sorting import descending
+from podium.numerics.sorting import descending
 
 LN2 = math.log(2.0)
 WHOLE_GRADES = 32

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from podium.grouping import group_by_query, offsets_from_sizes
+from podium.core.parameters import choose
+from podium.data.grouping import group_by_query, offsets_from_sizes
 from podium.metrics.checks import as_column, as_scores
 from podium.metrics.collapse import as_collapse
 from podium.metrics.conventions import Convention, NoRelevant
 from podium.metrics.definition import Metric, metric, names_its_convention
-from podium.parameters import choose
 
 DEFAULT_METRICS = ("ndcg@1", "ndcg@3", "ndcg@5", "ndcg@10", "map", "mrr")
 
@@ -236,7 +236,7 @@ class _Lists:
 
 
 def _lists(labels: Any, qid: Any, sizes: Any) -> _Lists:
-    from podium.queries import Queries
+    from podium.data.queries import Queries
 
     if isinstance(labels, Queries):
         if qid is not None or sizes is not None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from podium.grouping import as_offsets
+from podium.data.grouping import as_offsets
 from podium.metrics.checks import as_column, as_labels, as_scores, explain
 from podium.metrics.collapse import Collapse, show
 from podium.metrics.collapse import trouble as cannot_collapse

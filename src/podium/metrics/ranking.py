@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from podium.solvers.sorting import descending
+from podium.numerics.sorting import descending
 
 DEEP = 64
 """Deepest cutoff for which the best scores are first found by insertion."""

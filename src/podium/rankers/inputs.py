@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from podium.queries import Queries
+from podium.data.queries import Queries
 
 NO_QID = (
     "qid is missing: a ranker learns from lists, and needs to know which rows belong together. "

@@ -9,23 +9,23 @@ from typing import Any
 
 from podium.losses import ListMLELoss, ListNetLoss, PMOPLoss, StructRankLoss, WithRegression
 from podium.losses.base import Loss
-from podium.rankers.base import BaseRanker
-from podium.rankers.boltzrank import BoltzRank
-from podium.rankers.boosted import GBDT, GBRank, IntervalRank, IsotonicRank, LambdaMART, QueryOffset
-from podium.rankers.feature_boosting import AdaRank, FRank, RankBoost
-from podium.rankers.floors import BestFeature, RandomRanker
-from podium.rankers.lambdarank import LambdaRank
-from podium.rankers.listwise import ListMLE, ListNet
-from podium.rankers.pairties import PairTies
-from podium.rankers.pairwise import RankNet, RankRegress, RankSVM
-from podium.rankers.pmop import PMOP
-from podium.rankers.pointwise import Regression
+from podium.rankers.estimator import BaseRanker
+from podium.rankers.presets.boltzrank import BoltzRank
+from podium.rankers.presets.boosted import GBDT, GBRank, IntervalRank, IsotonicRank, LambdaMART, QueryOffset
+from podium.rankers.presets.feature_boosting import AdaRank, FRank, RankBoost
+from podium.rankers.presets.floors import BestFeature, RandomRanker
+from podium.rankers.presets.lambdarank import LambdaRank
+from podium.rankers.presets.listwise import ListMLE, ListNet
+from podium.rankers.presets.pairties import PairTies
+from podium.rankers.presets.pairwise import RankNet, RankRegress, RankSVM
+from podium.rankers.presets.pmop import PMOP
+from podium.rankers.presets.pointwise import Regression
+from podium.rankers.presets.softrank import SoftRank
+from podium.rankers.presets.structrank import StructRank
 from podium.rankers.ranker import Ranker
-from podium.rankers.softrank import SoftRank
 from podium.rankers.spaces import LogUniform
-from podium.rankers.structrank import StructRank
-from podium.scorers.linear import Linear
-from podium.scorers.trees import Trees
+from podium.scorers.linear.scorer import Linear
+from podium.scorers.trees.scorer import Trees
 
 
 @dataclass(frozen=True, slots=True)

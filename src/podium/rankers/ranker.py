@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, Self
 
 from podium.losses.base import Loss
-from podium.rankers.trees import TreeMethods
+from podium.rankers.tree_methods import TreeMethods
 from podium.scorers.base import Scorer
-from podium.scorers.linear import Linear
+from podium.scorers.linear.scorer import Linear
 from podium.training.base import Trainer
 
 

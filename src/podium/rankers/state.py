@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from podium.rankers.base import BaseRanker
+from podium.rankers.estimator import BaseRanker
 from podium.scorers.base import State, require_array
 from podium.scorers.standardization import Standardization
 from podium.training.base import Convergence

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from podium.parameters import Parameterized
-from podium.queries import Queries
+from podium.core.parameters import Parameterized
+from podium.data.queries import Queries
 
 if TYPE_CHECKING:
     from podium.scorers.standardization import Standardization

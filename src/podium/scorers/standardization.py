@@ -9,7 +9,7 @@ import numpy as np
 from numba import njit, prange
 from scipy import sparse
 
-from podium.queries import Queries
+from podium.data.queries import Queries
 
 _ROWS = 8192  # per chunk: fixed, so that the sums are the same whatever the number of threads
 

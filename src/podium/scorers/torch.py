@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from podium.parameters import choose, require_number
-from podium.queries import Queries
+from podium.core.parameters import choose, require_number
+from podium.data.queries import Queries
 from podium.scorers.base import Backward, Scorer, SmoothModel, State
 from podium.scorers.standardization import Standardization
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from podium.core.parameters import Parameterized
+from podium.data.queries import Queries
 from podium.losses.base import BoundLoss, Loss
-from podium.parameters import Parameterized
-from podium.queries import Queries
 from podium.scorers.base import Model, Scorer, SmoothModel
 from podium.scorers.standardization import Standardization
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from podium.parameters import choose, require_count
-from podium.queries import Queries
-from podium.scorers.tree_text import bare_text, constant_text
-from podium.scorers.trees import Trees, TreesModel, import_lightgbm, rows_for_lightgbm
+from podium.core.parameters import choose, require_count
+from podium.data.queries import Queries
+from podium.scorers.trees.scorer import Trees, TreesModel, import_lightgbm, rows_for_lightgbm
+from podium.scorers.trees.text import bare_text, constant_text
 from podium.training.base import Fit, Problem, Trainer
 from podium.training.monitor import Watch, warn_not_converged
 from podium.training.threads import LITTLE_WORK, enough_threads, quiet_blas

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from podium.parameters import choose, require_number
+from podium.core.parameters import choose, require_number
 from podium.training.objective import Objective
 from podium.training.stochastic import Epoch, Stochastic
 

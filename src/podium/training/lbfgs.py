@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from podium.parameters import choose, require_count, require_number
+from podium.core.parameters import choose, require_count, require_number
 from podium.training.base import Fit, Problem, Trainer
 from podium.training.monitor import Monitor, warn_not_converged
 from podium.training.objective import objective

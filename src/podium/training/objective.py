@@ -7,10 +7,10 @@ from functools import cached_property
 
 import numpy as np
 
+from podium.data.queries import Queries
 from podium.losses.base import BoundLoss
-from podium.queries import Queries
 from podium.scorers.base import SmoothModel
-from podium.scorers.linear import LinearModel
+from podium.scorers.linear.scorer import LinearModel
 
 
 class Objective:
@@ -77,7 +77,7 @@ class Objective:
 
 def objective(model: SmoothModel, bound: BoundLoss, queries: Queries) -> Objective:
     """The objective of this model and loss on these queries, in its fastest form."""
-    from podium.training.fused_linear import FusedLinearObjective, worth_fusing
+    from podium.scorers.linear.one_pass import FusedLinearObjective, worth_fusing
 
     if isinstance(model, LinearModel) and worth_fusing(queries):
         return FusedLinearObjective(model, bound, queries)

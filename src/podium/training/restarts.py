@@ -6,8 +6,8 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from podium.core.parameters import require_count
 from podium.losses.base import Loss
-from podium.parameters import require_count
 from podium.scorers.base import Scorer
 from podium.training.base import Fit, Problem, Progress, Trainer
 from podium.training.monitor import warn_not_converged

@@ -7,17 +7,17 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from podium.parameters import choose, require_count, require_number
+from podium.core.parameters import choose, require_count, require_number
 from podium.scorers.base import SmoothModel
-from podium.scorers.linear import LinearModel
-from podium.scorers.networks import NetworkModel, call_with_network
-from podium.scorers.rows import as_rows
+from podium.scorers.linear.epoch import linear_epoch
+from podium.scorers.linear.rows import as_rows
+from podium.scorers.linear.scorer import LinearModel
+from podium.scorers.network.base import NetworkModel, call_with_network
+from podium.scorers.network.epoch import network_epoch
 from podium.training.base import Convergence, Fit, Problem, Trainer
-from podium.training.linear_epoch import linear_epoch
 from podium.training.monitor import Monitor, warn_not_converged
-from podium.training.network_epoch import network_epoch
 from podium.training.objective import Objective, objective
-from podium.training.steps import OPTIMIZERS, take_step
+from podium.training.optimizers import OPTIMIZERS, take_step
 from podium.training.threads import enough_threads, quiet_blas
 
 SCHEDULES = ("constant", "sqrt", "exponential")

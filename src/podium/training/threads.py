@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 
+from podium.data.queries import Queries
 from podium.losses.base import Loss
-from podium.queries import Queries
 
 LITTLE_WORK = 500_000
 """Numbers read in a pass over the data; with fewer, waiting for a second thread costs more than it saves."""

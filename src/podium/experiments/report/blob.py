@@ -11,15 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from podium.experiments.comparison import Comparison
-from podium.experiments.details import CUTOFFS
-from podium.experiments.entrants import BLEND
+from podium.experiments.plan.entrants import BLEND
 from podium.experiments.report.disagreement import agreement, duels, n_valued
 from podium.experiments.report.published import published_curves
 from podium.experiments.report.rankings import one_seed, places, rankings
-from podium.experiments.rows import Row, format_parameters
-from podium.experiments.runs import Record
-from podium.experiments.table import units
+from podium.experiments.result.comparison import Comparison
+from podium.experiments.result.rows import Row, format_parameters
+from podium.experiments.result.table import units
+from podium.experiments.run.details import CUTOFFS
+from podium.experiments.run.store import Record
 
 VALUES = 400_000
 """Per-query values that a page holds at most, about 3.5 MB."""
@@ -91,7 +91,7 @@ def _method(comparison: Comparison, row: Row) -> dict[str, Any]:
 def family(comparison: Comparison, method: str) -> str:
     """The family of a built-in method; the blend is one of its own, and rankers of the caller's are ``own``."""
     from podium.rankers.methods import METHODS
-    from podium.rankers.rating_methods import RATING_METHODS
+    from podium.ratings.methods import RATING_METHODS
 
     if "ranker" in comparison.configuration["methods"][method]:  # whatever name the caller gave it
         return "own"

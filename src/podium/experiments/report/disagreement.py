@@ -6,10 +6,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from podium.experiments.comparison import Comparison
 from podium.experiments.report.rankings import by_fold
-from podium.experiments.rows import Row
-from podium.experiments.statistics import TIE
+from podium.experiments.result.comparison import Comparison
+from podium.experiments.result.rows import Row
+from podium.experiments.result.statistics import TIE
 
 SAMPLED = 400
 """Queries over which correlations of rankings are averaged; more would not change the second digit."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from html import escape
 from math import isnan
 
-from podium.experiments.rows import Estimate
+from podium.experiments.result.rows import Estimate
 
 
 def section(name: str, heading: str, *parts: str, lead: str = "") -> str:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from html import escape
 
-from podium.experiments.comparison import Comparison
 from podium.experiments.report.blob import family
 from podium.experiments.report.html import bullets, cell, head, row_head, section, table, whisker
 from podium.experiments.report.published import published_rows
-from podium.experiments.rows import Row
-from podium.experiments.statistics import Paired
-from podium.experiments.table import notes, seconds
+from podium.experiments.result.comparison import Comparison
+from podium.experiments.result.rows import Row
+from podium.experiments.result.statistics import Paired
+from podium.experiments.result.table import notes, seconds
 
 
 def leaderboard(comparison: Comparison) -> str:

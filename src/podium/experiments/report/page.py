@@ -13,13 +13,13 @@ from html import escape
 from importlib import resources
 from typing import Any
 
-from podium.experiments.comparison import Comparison
 from podium.experiments.report.blob import blob, embedded
 from podium.experiments.report.html import figure, section
 from podium.experiments.report.leaderboard import leaderboard
 from podium.experiments.report.published import published
 from podium.experiments.report.setting import by_fold, choices, failures, setting, warnings
-from podium.experiments.table import seconds, title, units
+from podium.experiments.result.comparison import Comparison
+from podium.experiments.result.table import seconds, title, units
 
 SCRIPTS = (
     "core",

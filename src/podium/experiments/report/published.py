@@ -5,10 +5,10 @@ from __future__ import annotations
 from html import escape
 from typing import Any
 
-from podium.experiments.beside import Beside, Line, beside
-from podium.experiments.comparison import Comparison
-from podium.experiments.details import CUTOFFS
 from podium.experiments.report.html import cell, dot, head, row_head, section, table
+from podium.experiments.result.beside import Beside, Line, beside
+from podium.experiments.result.comparison import Comparison
+from podium.experiments.run.details import CUTOFFS
 
 
 def published(comparison: Comparison) -> str:

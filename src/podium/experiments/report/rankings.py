@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from podium.experiments.comparison import Comparison
-from podium.experiments.details import Details, TestQueries
-from podium.experiments.rows import Row
-from podium.experiments.runs import Record
+from podium.experiments.result.comparison import Comparison
+from podium.experiments.result.rows import Row
+from podium.experiments.run.details import Details, TestQueries
+from podium.experiments.run.store import Record
 
 DEPTH = 20
 """Documents shown of each ranking."""

@@ -6,11 +6,11 @@ from dataclasses import asdict
 from html import escape
 from typing import Any
 
-from podium.experiments.comparison import Comparison
 from podium.experiments.report.html import bullets, cell, facts, figure, head, row_head, section, table
-from podium.experiments.rows import format_parameters
-from podium.experiments.runs import Record, surroundings
-from podium.experiments.table import complaints, seconds
+from podium.experiments.result.comparison import Comparison
+from podium.experiments.result.rows import format_parameters
+from podium.experiments.result.table import complaints, seconds
+from podium.experiments.run.store import Record, surroundings
 
 
 def by_fold(comparison: Comparison) -> str:

@@ -1,0 +1,123 @@
+"""``podium compare ratings``: rankers of users' ratings on the same draws, a table and a report for each."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from functools import partial
+from pathlib import Path
+
+from podium.cli import options, output
+
+NAME = "compare-ratings"
+"""Of the command; people write ``compare ratings``."""
+DESCRIPTION = """\
+Compare rankers of users' ratings, where every user is a query. Some ratings of each user are known, the others are
+ranked. Hyper-parameters are chosen on three tenths of the known ratings; the choice is fitted on all of them and
+evaluated once. Finished trials are kept: a run that was stopped goes on where it was when the same command is given
+again."""
+EXAMPLES = """\
+examples:
+  podium compare ratings u.data --protocol given-n --n 10,20,50
+  podium compare ratings ratings.csv --methods pmf,cofirank --n 20 --replicates 3 --metrics ndcg@5,ndcg@10,err
+  podium compare ratings u.data --protocol held-out-users --n 10
+  podium compare ratings u.data --protocol time
+
+The floor of every table, item-mean and popularity, is always included.
+Exit code 1 means that a method failed; its row says why, the others are complete."""
+
+
+def as_one_word(argv: list[str]) -> list[str]:
+    """The words of a command line, ``compare ratings FILE`` with the name of the command as one.
+
+    A data set called ``ratings`` can still be compared on: it is followed by an option or by nothing.
+    """
+    start = next((i for i, word in enumerate(argv) if not word.startswith("-")), len(argv))
+    command, rest = argv[start : start + 2], argv[start + 2 :]
+    if command == ["compare", "ratings"] and rest and (not rest[0].startswith("-") or rest[0] in ("-h", "--help")):
+        return [*argv[:start], NAME, *rest]
+    return argv
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.prog = "podium compare ratings"
+    parser.add_argument(
+        "data", metavar="FILE", help="user, item, rating and perhaps time on each line (also .gz), or Parquet"
+    )
+    parser.add_argument(
+        "--methods", metavar="A,B,…", help="methods by name, see `podium methods --ratings`; or all (default: all)"
+    )
+    parser.add_argument(
+        "--protocol",
+        choices=("given-n", "held-out-users", "time"),
+        default="given-n",
+        help="given-n: N ratings of each user train, the others test; held-out-users: the same of users that are not "
+        "trained on; time: the latest fifth of all ratings tests (default: given-n)",
+    )
+    parser.add_argument(
+        "--n", default="10,20,50", metavar="N,…", help="ratings given, a table each (default: 10,20,50)"
+    )
+    parser.add_argument(
+        "--replicates", type=options.positive, metavar="K", help="draws, each with a seed of its own (default: 10)"
+    )
+    parser.add_argument(
+        "--min-test",
+        type=options.positive,
+        default=10,
+        metavar="M",
+        help="users with fewer than N + M ratings are dropped (default: 10)",
+    )
+    options.add_metrics_options(parser, "ndcg@1,ndcg@5,ndcg@10,err")
+    parser.add_argument(
+        "--primary",
+        metavar="METRIC",
+        help="chooses hyper-parameters, orders the table and is tested (default: ndcg@10 if among the metrics)",
+    )
+    options.add_search_options(parser)
+    options.add_run_options(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from podium.experiments.result.table import renderables
+    from podium.ratings.compare import compare_ratings, dataset_name
+
+    out = Path(arguments.out) if arguments.out else Path("podium-runs") / dataset_name(Path(arguments.data))
+    try:
+        with output.Reporter(quiet=arguments.quiet) as reporter:
+            comparisons = compare_ratings(
+                arguments.data,
+                arguments.methods,
+                protocol=arguments.protocol,
+                n=[_number(text) for text in options.comma_list(arguments.n)],
+                replicates=arguments.replicates or (1 if arguments.protocol == "time" else 10),
+                min_test=arguments.min_test,
+                metrics=arguments.metrics,
+                convention=arguments.convention or "standard",
+                primary=arguments.primary,
+                search=arguments.search,
+                budget=arguments.budget,
+                random_state=arguments.seed,
+                out=out,
+                jobs=arguments.jobs,
+                progress=reporter,
+            )
+    except KeyboardInterrupt:
+        print(
+            f"podium: interrupted; finished trials are kept in {out}: give the same command to go on", file=sys.stderr
+        )
+        return 130
+    if arguments.json:
+        output.print_json({n: comparison.to_dict() for n, comparison in comparisons.items()})
+    else:
+        for comparison in comparisons.values():
+            print(f"\n{comparison.configuration['protocol']['text']}")
+            output.print_rich(partial(renderables, comparison), plain=str(comparison))
+            print(f"\nReport: {comparison.folder / 'report.html' if comparison.folder else ''}")
+    return 1 if any(comparison.failed for comparison in comparisons.values()) else 0
+
+
+def _number(text: str) -> int:
+    try:
+        return options.positive(text)
+    except argparse.ArgumentTypeError as error:
+        raise ValueError(f"--n: {error}") from None

@@ -1,0 +1,200 @@
+"""Reading queries from CSV, TSV and Parquet files, and from whatever a file turns out to be."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from podium.data.frames import require_column
+from podium.data.io.text.files import FilePath, first_bytes, flat_paths, open_text
+from podium.data.queries import Queries
+
+if TYPE_CHECKING:
+    import polars
+
+_PARQUET_MAGIC = b"PAR1"
+_SEPARATORS = ",\t;|"
+_TABLE_SUFFIXES = {".csv", ".tsv", ".tab", ".parquet", ".pq"}
+
+
+def read_table(
+    *paths: FilePath | Sequence[FilePath],
+    qid: str = "qid",
+    label: str | None = "label",
+    document_id: str | None = None,
+    features: Sequence[str] | None = None,
+) -> Queries:
+    """Read one or several tables with named columns, CSV (any usual separator, plain or gzipped) or Parquet.
+
+    Parameters
+    ----------
+    *paths
+        Files, or lists of files, with the same columns.
+    qid, label, document_id : str
+        Names of the columns. ``label=None`` reads documents without labels, ``document_id=None`` without ids.
+    features : list of str, optional
+        By default every other column. All must hold numbers: a column of text that is no feature has to be named as
+        ``document_id`` or left out of the list. Empty fields are read as NaN.
+    """
+    import polars as pl
+
+    files = list(flat_paths(paths))
+    ids = [name for name in (qid, document_id) if name is not None]
+    frames = [_read_frame(path, ids) for path in files]
+    if not any(frame.height for frame in frames):
+        raise ValueError(f"no documents in {', '.join(map(str, files)) or 'no files'}")
+    for path, frame in zip(files, frames, strict=True):
+        different = set(frame.columns) ^ set(frames[0].columns)
+        if different:
+            raise ValueError(f"{path} and {files[0]} differ in their columns {', '.join(map(repr, sorted(different)))}")
+        with _naming(path):
+            features = _check_columns(frame, qid, label, document_id, features)
+    together = pl.concat([frame.select(frames[0].columns) for frame in frames], how="vertical_relaxed")
+    together = together.with_columns(_integers_if_plain(together[qid]))
+    with _naming(*files):
+        return Queries.from_frame(together, qid=qid, label=label, document_id=document_id, features=features)
+
+
+def read_times(path: FilePath, column: str, qid: str = "qid") -> tuple[list[str], dict[str, int]]:
+    """When each query of a table was: the names of all other columns, and the order of queries in time, by query id.
+
+    The column may hold numbers, dates or texts that sort as time does (ISO 8601). A query is as late as its latest row.
+    """
+    import polars as pl
+
+    frame = _read_frame(path, [qid])
+    with _naming(path):
+        for name in (qid, column):
+            require_column(frame, name)
+        if frame[column].null_count():
+            row = int(frame[column].is_null().arg_max() or 0)
+            raise ValueError(f"column {column!r}, row {row + 1} (without the header): a time is missing")
+    latest = frame.group_by(pl.col(qid).cast(pl.String)).agg(pl.col(column).max())
+    ranks = latest[column].rank("dense").cast(pl.Int64)
+    return [name for name in frame.columns if name != column], dict(zip(latest[qid], ranks, strict=True))
+
+
+@contextmanager
+def _naming(*paths: FilePath) -> Iterator[None]:
+    """Errors inside the block name these files."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"{', '.join(map(str, paths))}: {error}") from None
+
+
+def read_queries(*paths: FilePath | Sequence[FilePath], **options: Any) -> Queries:
+    """Read files whose format is found from their content and names: LETOR / SVMlight, CSV or Parquet.
+
+    Options go to :func:`podium.read_letor` or :func:`read_table`.
+    """
+    files = list(flat_paths(paths))
+    kinds = {is_table(path) for path in files}
+    if len(kinds) > 1:
+        raise ValueError(f"{', '.join(map(str, files))}: some are tables and some LETOR files; read them separately")
+    if kinds == {True}:
+        return read_table(files, **options)
+    from podium.data.io.letor.reader import read_letor
+
+    return read_letor(files, **options)
+
+
+def is_table(path: FilePath) -> bool:
+    """Is the file a table with named columns, or else in the LETOR format? Raises if it seems to be neither."""
+    suffixes = [suffix.lower() for suffix in Path(path).suffixes if suffix.lower() != ".gz"]
+    head = first_bytes(path)
+    if head.startswith(_PARQUET_MAGIC) or (suffixes and suffixes[-1] in _TABLE_SUFFIXES):
+        return True
+    lines = [line for line in head.decode("utf-8", "replace").splitlines() if line.strip() and line.lstrip()[0] != "#"]
+    if not lines:
+        return False  # nothing in it: the LETOR reader says so
+    words = lines[0].partition("#")[0].split()
+    if any(":" in word for word in words[1:]):
+        return False
+    if any(separator in lines[0] for separator in _SEPARATORS):
+        return True
+    raise ValueError(
+        f"{path}: unknown format; expected LETOR lines ('grade qid:ID 1:0.5 …') or a table (CSV with a header, "
+        f"Parquet), but the first line is {lines[0][:60]!r}"
+    )
+
+
+def _read_frame(path: FilePath, id_columns: list[str]) -> polars.DataFrame:
+    import polars as pl
+
+    head = first_bytes(path)
+    if head.startswith(_PARQUET_MAGIC):
+        try:
+            return pl.read_parquet(Path(path))
+        except (pl.exceptions.PolarsError, OSError) as error:
+            raise ValueError(f"{path}: broken Parquet file: {error}") from None
+    header = head.decode("utf-8", "replace").partition("\n")[0].rstrip("\r")
+    if not header.strip():
+        raise ValueError(f"{path}: the first line must name the columns, but it is empty")
+    separator = max(_SEPARATORS, key=header.count)
+    names = next(csv.reader([header], delimiter=separator))
+    # Ids are text: read as numbers, "007" and "7" would be one.
+    overrides = {name: pl.String for name in id_columns if name in names}
+    try:
+        return pl.read_csv(Path(path), separator=separator, schema_overrides=overrides, infer_schema_length=None)
+    except pl.exceptions.PolarsError as error:
+        raise ValueError(_what_is_wrong(path, separator, len(names)) or f"{path}: {error}") from None
+
+
+def _what_is_wrong(path: FilePath, separator: str, n_columns: int) -> str:
+    """Which line of a CSV file has another number of fields than the header; empty if none has."""
+    text = open_text(path).tobytes().decode("utf-8", "replace")
+    rows = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+    for row in rows:
+        if row and len(row) != n_columns:
+            return f"{path}:{rows.line_num}: {len(row)} fields, but the header has {n_columns}"
+    return ""
+
+
+def _check_columns(
+    frame: polars.DataFrame, qid: str, label: str | None, document_id: str | None, features: Sequence[str] | None
+) -> Sequence[str]:
+    """The feature columns; raises if a named column is missing, or if a feature or label is not a number."""
+    named = [name for name in (qid, label, document_id) if name is not None]
+    for name in [*named, *(features or ())]:
+        require_column(frame, name)
+    if features is None:
+        features = [name for name in frame.columns if name not in named]
+    if not features:
+        raise ValueError(f"no column is left for features besides {', '.join(map(repr, named))}")
+    for name in features:
+        hint = "; name the feature columns with features=, or the column of document ids with document_id="
+        _require_numbers(frame[name], hint)
+    if label is not None:
+        _require_numbers(frame[label])
+    return features
+
+
+def _require_numbers(column: polars.Series, hint: str = "") -> None:
+    import polars as pl
+
+    if column.dtype.is_numeric() or column.dtype in (pl.Boolean, pl.Null) or not len(column):
+        return
+    if column.dtype != pl.String:
+        raise ValueError(f"column {column.name!r} holds {column.dtype}, not numbers{hint}")
+    is_bad = column.is_not_null() & column.cast(pl.Float64, strict=False).is_null()
+    row = int(is_bad.arg_max() or 0)
+    raise ValueError(
+        f"column {column.name!r}, row {row + 1} (without the header): {column[row]!r} is not a number "
+        f"({is_bad.sum()} such values in {len(column)} rows){hint}"
+    )
+
+
+def _integers_if_plain(ids: polars.Series) -> polars.Series:
+    """Text ids as integers if all of them are what those integers would be written as."""
+    import polars as pl
+
+    if ids.dtype != pl.String:
+        return ids
+    integers = ids.cast(pl.Int64, strict=False)
+    plain = bool((integers.cast(pl.String) == ids).fill_null(False).all())
+    return integers if plain else ids

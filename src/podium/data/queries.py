@@ -1,0 +1,279 @@
+"""Lists of documents: the one data structure everything else works on.
+
+``Queries`` holds the rows of all queries one query after another, never padded: query ``q`` is the slice
+``offsets[q]:offsets[q + 1]``. Query ids of any type, in any order, are grouped here once; ``restore`` brings results
+for documents back to the caller's row order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Self
+
+import numpy as np
+from scipy import sparse
+
+from podium.data.grouping import group_by_query, offsets_from_sizes
+from podium.data.preferences import Preferences
+
+Features = Any  # (n_documents, n_features): C-ordered float32 or float64 array, or a CSR matrix of these
+
+
+class Queries:
+    """Documents grouped by query.
+
+    Parameters
+    ----------
+    features : (n_documents, n_features)
+        Array, SciPy sparse matrix, or a pandas / polars / pyarrow frame (its column names are kept). float32 stays
+        float32; anything else becomes float64. NaN is kept: whether it is allowed is the scorer's business.
+    labels : (n_documents,) or Preferences, optional
+        Grades, higher is better; any finite numbers, fractional and negative ones included. Or pairs of rows of which
+        one is better, see :class:`podium.Preferences`.
+    qid : (n_documents,), optional
+        The query each document belongs to: integers, strings or any hashable values, in any order.
+    sizes : (n_queries,), optional
+        Instead of ``qid``: how many documents each query has, in order. Zero is allowed.
+    document_ids, feature_names : sequences, optional
+
+    Queries are ordered by first appearance; documents keep their order within a query.
+
+    Examples
+    --------
+    >>> q = Queries([[1.0], [2.0], [3.0]], labels=[0, 2, 1], qid=["b", "a", "b"])
+    >>> len(q), q.n_documents, q.qids.tolist(), q.offsets.tolist(), q.labels.tolist()
+    (2, 3, ['b', 'a'], [0, 2, 3], [0.0, 1.0, 2.0])
+    >>> q.restore(q.labels).tolist()
+    [0.0, 2.0, 1.0]
+    """
+
+    features: Features
+    offsets: np.ndarray
+    qids: np.ndarray
+    order: np.ndarray | None
+    """Caller's row of each document, or None where the caller's rows were grouped already."""
+    preferences: Preferences | None
+    """Pairs of grouped documents, where these were given instead of grades."""
+    document_ids: np.ndarray | None
+    feature_names: tuple[str, ...] | None
+
+    def __init__(
+        self,
+        features: Any,
+        labels: Any = None,
+        *,
+        qid: Any = None,
+        sizes: Any = None,
+        document_ids: Any = None,
+        feature_names: Sequence[str] | None = None,
+    ) -> None:
+        from podium.data.frames import column_names, is_frame, to_matrix
+
+        if is_frame(features):
+            feature_names = column_names(features) if feature_names is None else feature_names
+            features = to_matrix(features)
+        features = _as_features(features)
+        n = features.shape[0]
+        if (qid is None) == (sizes is None):
+            raise ValueError("give either qid (one query id per document) or sizes (documents per query)")
+        if qid is not None:
+            grouping = group_by_query(qid, n)
+            self.qids, self.offsets, self.order = grouping.qids, grouping.offsets, grouping.order
+        else:
+            self.offsets = offsets_from_sizes(sizes, n)
+            self.qids = np.arange(len(self.offsets) - 1)
+            self.order = None
+        self.features = features if self.order is None else features[self.order]
+        self._labels, self.preferences = None, None
+        if isinstance(labels, Preferences):
+            self.preferences = labels.regrouped(self.order)
+            self.preferences.by_query(self.offsets)  # raises if a pair does not stay within a query
+        elif labels is not None:
+            self._labels = self.group(_as_labels(labels, n))
+        self.document_ids = None if document_ids is None else self.group(_column(document_ids, n, "document_ids"))
+        self.feature_names = None if feature_names is None else tuple(map(str, feature_names))
+        if self.feature_names is not None and len(self.feature_names) != self.n_features:
+            raise ValueError(f"{len(self.feature_names)} feature names for {self.n_features} features")
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: Any,
+        *,
+        qid: str = "qid",
+        label: str | None = "label",
+        document_id: str | None = None,
+        features: Sequence[str] | None = None,
+    ) -> Self:
+        """Queries from a pandas, polars or pyarrow frame with named columns.
+
+        ``features`` defaults to every numeric column that is not named otherwise; ``label=None`` reads documents
+        without labels.
+        """
+        from podium.data.frames import split_columns
+
+        columns = split_columns(frame, qid=qid, label=label, document_id=document_id, features=features)
+        return cls(
+            columns.features,
+            columns.labels,
+            qid=columns.qid,
+            document_ids=columns.document_ids,
+            feature_names=columns.feature_names,
+        )
+
+    @property
+    def labels(self) -> np.ndarray:
+        """(n_documents,) float64 grades, grouped by query."""
+        if self.preferences is not None:
+            raise ValueError("these queries have preference pairs, not grades: metrics and most losses need grades")
+        if self._labels is None:
+            raise ValueError("these queries have no labels; give labels= to train on or evaluate them")
+        return self._labels
+
+    @property
+    def has_labels(self) -> bool:
+        return self._labels is not None
+
+    @property
+    def targets(self) -> np.ndarray | Preferences:
+        """What there is to learn from: the preferences where these were given, else the labels."""
+        return self.labels if self.preferences is None else self.preferences
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @property
+    def n_documents(self) -> int:
+        return int(self.offsets[-1])
+
+    @property
+    def n_features(self) -> int:
+        return int(self.features.shape[1])
+
+    @property
+    def sizes(self) -> np.ndarray:
+        """(n_queries,) documents of each query."""
+        return np.diff(self.offsets)
+
+    @property
+    def is_sparse(self) -> bool:
+        return bool(sparse.issparse(self.features))
+
+    @property
+    def query_of_document(self) -> np.ndarray:
+        """(n_documents,) number of the query each document belongs to."""
+        return np.repeat(np.arange(len(self)), self.sizes)
+
+    def group(self, values: np.ndarray) -> np.ndarray:
+        """Per-document values in the caller's row order, brought to the grouped order."""
+        return values if self.order is None else values[self.order]
+
+    def restore(self, values: np.ndarray) -> np.ndarray:
+        """Per-document values in the grouped order, brought back to the caller's row order."""
+        if self.order is None:
+            return values
+        restored = np.empty_like(values)
+        restored[self.order] = values
+        return restored
+
+    def slices(self) -> Iterator[slice]:
+        """The slice of each query, in order."""
+        for start, stop in zip(self.offsets[:-1].tolist(), self.offsets[1:].tolist(), strict=True):
+            yield slice(start, stop)
+
+    def take(self, queries: Any) -> Self:
+        """The chosen queries (numbers or a mask), in the order given, each with all its documents."""
+        chosen = np.asarray(queries)
+        chosen = np.flatnonzero(chosen) if chosen.dtype == bool else chosen.astype(np.int64)
+        sizes = self.sizes[chosen]
+        offsets = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
+        rows = np.repeat(self.offsets[chosen] - offsets[:-1], sizes) + np.arange(offsets[-1])
+        return self._replace(
+            features=self.features[rows],
+            _labels=None if self._labels is None else self._labels[rows],
+            preferences=None if self.preferences is None else self.preferences.among(rows, self.n_documents),
+            document_ids=None if self.document_ids is None else self.document_ids[rows],
+            offsets=offsets,
+            qids=self.qids[chosen],
+            order=None,
+        )
+
+    def with_features(self, features: Any, feature_names: Sequence[str] | None = None) -> Self:
+        """The same queries and labels with other features, given in the grouped order."""
+        features = _as_features(features)
+        if features.shape[0] != self.n_documents:
+            raise ValueError(f"{features.shape[0]} rows of features for {self.n_documents} documents")
+        return self._replace(features=features, feature_names=feature_names and tuple(feature_names))
+
+    def with_labels(self, labels: Any) -> Self:
+        """The same documents with other labels, given in the grouped order."""
+        return self._replace(_labels=_as_labels(labels, self.n_documents), preferences=None)
+
+    def normalized(self, how: str) -> Self:
+        """Features rescaled within each query; see :func:`podium.data.normalize.normalize`."""
+        from podium.data.normalize import normalize
+
+        return self._replace(features=normalize(self.features, self.offsets, how))
+
+    def require_finite(self) -> None:
+        """Raise, naming query, document and feature, if a feature is NaN or infinite."""
+        from podium.data.normalize import first_not_finite
+
+        found = first_not_finite(self.features)
+        if found is None:
+            return
+        row, column, value = found
+        q = int(np.searchsorted(self.offsets, row, side="right")) - 1
+        name = f" ({self.feature_names[column]!r})" if self.feature_names else ""
+        raise ValueError(
+            f"query {self.qids[q]}, document {row - self.offsets[q]} of that query: feature {column}{name} is {value}. "
+            "Fill missing values and replace infinities, or use a scorer that accepts missing values."
+        )
+
+    def _replace(self, **changes: Any) -> Self:
+        copy = object.__new__(type(self))
+        copy.__dict__.update(self.__dict__)
+        copy.__dict__.update(changes)
+        return copy
+
+    def __repr__(self) -> str:
+        labels = "no labels" if self._labels is None else f"{len(np.unique(self._labels))} grades"
+        labels = labels if self.preferences is None else f"{len(self.preferences)} preferences"
+        return f"Queries({len(self)} queries, {self.n_documents} documents, {self.n_features} features, {labels})"
+
+
+def _as_features(features: Any) -> Features:
+    """A C-ordered float32/float64 matrix or CSR, without a copy where it is one already."""
+    if sparse.issparse(features):
+        matrix = features.tocsr()
+        return matrix if matrix.dtype in (np.float32, np.float64) else matrix.astype(np.float64)
+    array = np.asarray(features)
+    if array.dtype not in (np.float32, np.float64):
+        try:
+            array = array.astype(np.float64)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"features must be numbers: {error}") from None
+    if array.ndim != 2:
+        raise ValueError(f"features must have two dimensions (documents × features); got shape {array.shape}")
+    return np.ascontiguousarray(array)
+
+
+def _as_labels(labels: Any, n: int) -> np.ndarray:
+    try:
+        array = _column(labels, n, "labels").astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"labels must be numbers: {error}") from None
+    bad = np.flatnonzero(~np.isfinite(array))
+    if len(bad):
+        raise ValueError(
+            f"the label of row {bad[0]} is {array[bad[0]]} ({len(bad)} such labels); "
+            "labels must be finite: drop unjudged documents or give them a grade"
+        )
+    return array
+
+
+def _column(values: Any, n: int, name: str) -> np.ndarray:
+    array = np.asarray(values)
+    if array.shape != (n,):
+        raise ValueError(f"{name} must have one entry for each of the {n} documents; got shape {array.shape}")
+    return array

@@ -1,0 +1,200 @@
+"""Protocols: how queries become training, validation and test parts. A query is never cut in two.
+
+Each protocol is a value that can be printed, compared and parsed: ``KFold(5)`` is ``kfold:5`` on the command line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+
+Numbers = tuple[np.ndarray, np.ndarray, np.ndarray]
+"""Numbers of the queries that train, validate and test."""
+Average = Literal["folds", "queries", "repeats"]
+"""What a figure is the mean of: the folds' means, all test queries, or each query's mean over the repeats it is in."""
+
+
+@dataclass(frozen=True, slots=True)
+class Letor:
+    """The folds that a folder has, as LETOR publishes them; figures are means of the folds' means."""
+
+    average: ClassVar[Average] = "folds"
+
+    def __str__(self) -> str:
+        return "letor"
+
+    def describe(self) -> str:
+        return "folds as the data set has them"
+
+
+@dataclass(frozen=True, slots=True)
+class KFold:
+    """Queries dealt at random into ``k`` parts that rotate: one tests, the one before validates, the others train."""
+
+    k: int = 5
+
+    average: ClassVar[Average] = "queries"
+
+    def __str__(self) -> str:
+        return f"kfold:{self.k}"
+
+    def describe(self) -> str:
+        return f"dealt into {self.k} folds"
+
+    def parts(self, n_queries: int, times: np.ndarray | None, random_state: int) -> dict[str, Numbers]:
+        from podium.data.splits import k_folds
+
+        folds = k_folds(n_queries, self.k, random_state=random_state)
+        return {f"fold {i}": (train, valid, test) for i, (train, valid, test) in enumerate(folds, 1)}
+
+
+@dataclass(frozen=True, slots=True)
+class RepeatedHoldout:
+    """``n`` times anew, a share of the queries drawn at random to test and another to validate."""
+
+    n: int = 10
+    test: float = 0.2
+    valid: float = 0.2
+
+    average: ClassVar[Average] = "repeats"
+
+    def __post_init__(self) -> None:
+        if self.n < 1:
+            raise ValueError(f"repeats must be a whole number from 1 on; got {self.n}")
+        _check_shares(self.test, self.valid)
+
+    def __str__(self) -> str:
+        return f"holdout:{self.n},{self.test:g},{self.valid:g}"
+
+    def describe(self) -> str:
+        return f"{self.n} random holdouts, {self.valid:.0%} to validate and {self.test:.0%} to test"
+
+    def parts(self, n_queries: int, times: np.ndarray | None, random_state: int) -> dict[str, Numbers]:
+        rng = np.random.default_rng(random_state)
+        n_test, n_valid = _counts(n_queries, self.test, self.valid)
+        found = {}
+        for i in range(1, self.n + 1):
+            order = rng.permutation(n_queries)
+            test, valid, train = np.split(order, [n_test, n_test + n_valid])
+            found[f"repeat {i}"] = np.sort(train), np.sort(valid), np.sort(test)
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class TimeSplit:
+    """The past trains, what follows validates, the latest queries test.
+
+    Parameters
+    ----------
+    column : str, optional
+        Column of a table that says when: numbers, dates or ISO texts; a query's time is its latest row's. Without it
+        queries are taken to be in order of time. Rows with equal times keep their order.
+    test, valid : float
+        Shares of the queries.
+    n : int
+        Windows: with more than one, the last ``n`` stretches of ``test`` are tested one after another, each by models
+        that saw only what was before it.
+    """
+
+    column: str | None = None
+    test: float = 0.2
+    valid: float = 0.2
+    n: int = 1
+
+    average: ClassVar[Average] = "queries"
+
+    def __post_init__(self) -> None:
+        if self.n < 1:
+            raise ValueError(f"windows must be a whole number from 1 on; got {self.n}")
+        _check_shares(self.n * self.test, self.valid)
+
+    def __str__(self) -> str:
+        return f"time:{self.column or ''},{self.test:g},{self.valid:g},{self.n}"
+
+    def describe(self) -> str:
+        by = f"the column {self.column!r}" if self.column else "their order"
+        windows = f", {self.n} windows" if self.n > 1 else ""
+        return f"divided in time by {by}, {self.valid:.0%} to validate and {self.test:.0%} to test{windows}"
+
+    def parts(self, n_queries: int, times: np.ndarray | None, random_state: int) -> dict[str, Numbers]:
+        order = np.arange(n_queries) if times is None else np.argsort(times, kind="stable")
+        n_test, n_valid = _counts(n_queries, self.test, self.valid)
+        found = {}
+        for window in range(1, self.n + 1):
+            end = n_queries - (self.n - window) * n_test
+            if end - n_test - n_valid < 1:
+                raise ValueError(
+                    f"{n_queries} queries are too few for {self}: the first window has nothing to train on"
+                )
+            train, valid, test = np.split(order[:end], [end - n_test - n_valid, end - n_test])
+            found["latest" if self.n == 1 else f"window {window}"] = train, valid, test
+        return found
+
+
+Protocol = Letor | KFold | RepeatedHoldout | TimeSplit
+
+
+@dataclass(frozen=True, slots=True)
+class Rehearsed:
+    """What a rehearsal makes of a protocol: see :mod:`podium.experiments.plan.rehearsal`."""
+
+    protocol: Protocol | Rehearsed
+
+    def __str__(self) -> str:
+        return f"rehearsal of {self.protocol}"
+
+    def describe(self) -> str:
+        return f"{self.protocol.describe()}; without test parts: half of each validation part chooses, half judges"
+
+
+FORMS = "letor, kfold[:K], holdout[:N[,TEST[,VALID]]], time[:COLUMN[,TEST[,VALID[,WINDOWS]]]]"
+
+
+def parse_protocol(text: str | Protocol) -> Protocol:
+    """A protocol from its text.
+
+    Examples
+    --------
+    >>> parse_protocol("kfold:10"), parse_protocol("holdout:20,0.1")
+    (KFold(k=10), RepeatedHoldout(n=20, test=0.1, valid=0.2))
+    >>> str(parse_protocol("time:day"))
+    'time:day,0.2,0.2,1'
+    """
+    if not isinstance(text, str):
+        return text
+    name, _, rest = text.strip().partition(":")
+    kinds: dict[str, tuple[type, list[tuple[str, Callable[[str], object]]]]] = {
+        "letor": (Letor, []),
+        "kfold": (KFold, [("k", int)]),
+        "holdout": (RepeatedHoldout, [("n", int), ("test", float), ("valid", float)]),
+        "time": (TimeSplit, [("column", str), ("test", float), ("valid", float), ("n", int)]),
+    }
+    values = rest.split(",") if rest else []
+    if name.lower() not in kinds or len(values) > len(kinds[name.lower()][1]):
+        raise ValueError(f"{text!r} is no protocol; there are {FORMS}")
+    kind, fields = kinds[name.lower()]
+    try:
+        options = {field: read(value) for (field, read), value in zip(fields, values, strict=False) if value.strip()}
+    except ValueError:
+        raise ValueError(f"{text!r} is no protocol: a number cannot be read; the forms are {FORMS}") from None
+    made: Protocol = kind(**options)
+    return made
+
+
+def _check_shares(test: float, valid: float) -> None:
+    if not (0 < test < 1 and 0 < valid < 1 and test + valid < 1):
+        raise ValueError(
+            f"test and validation parts are shares of the queries that leave some to train; got {test:g} and {valid:g}"
+        )
+
+
+def _counts(n_queries: int, test: float, valid: float) -> tuple[int, int]:
+    n_test, n_valid = round(n_queries * test), round(n_queries * valid)
+    if min(n_test, n_valid, n_queries - n_test - n_valid) < 1:
+        raise ValueError(
+            f"{n_queries} queries are too few to train, to validate ({valid:.0%}) and to test ({test:.0%})"
+        )
+    return n_test, n_valid

@@ -1,0 +1,52 @@
+"""The rehearsal: which method to pick, decided as the test will judge, without the test parts.
+
+The figure of a method on the validation part flatters it, the more so the more was chosen there: settings, number of
+trees, the best of several starts. Methods that choose much look better than those that choose little. In a rehearsal
+nothing is judged by queries that chose anything: each fold becomes two without its test part; in each, one half of the
+validation queries chooses and the other half judges, as the test part does later.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from podium.experiments.plan.protocol import Average, Rehearsed
+from podium.experiments.plan.protocol import Protocol as Rules
+from podium.experiments.plan.sources import Parts, Source
+
+if TYPE_CHECKING:
+    from podium.experiments.result.comparison import Comparison
+
+REHEARSAL = "rehearsal"
+"""Of a rehearsed comparison's folder, where the rehearsal has its trials and tables."""
+
+
+class RehearsalFolds:
+    """Two folds for each of a source's."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._halves = {f"{fold}, half {half + 1}": (fold, half) for fold in source.folds for half in (0, 1)}
+        self.folds = list(self._halves)
+        self.name = f"rehearsal of {source.name}"
+        self.description = f"{source.description}, without test parts"
+        self.fingerprint = f"{source.fingerprint} rehearsal"
+        self.protocol: Rules | Rehearsed = Rehearsed(source.protocol)
+        self.average: Average = source.average
+
+    def load(self, fold: str) -> Parts:
+        """Training part, the half of the validation part that chooses, and the half that judges."""
+        name, half = self._halves[fold]
+        train, validation, _ = self._source.load(name)
+        if len(validation) < 2:
+            raise ValueError(f"{name}: a rehearsal needs two validation queries or more; there is {len(validation)}")
+        numbers = np.arange(len(validation))
+        return train, validation.take(numbers[numbers % 2 == half]), validation.take(numbers[numbers % 2 != half])
+
+
+def pick(rehearsal: Comparison) -> str | None:
+    """The method with the highest mean of all metrics; that is steadier than any one of them. Never a floor."""
+    best = max(rehearsal.learners, key=lambda row: row.mean_of_metrics, default=None)
+    return None if best is None else best.method

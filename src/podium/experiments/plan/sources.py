@@ -1,0 +1,181 @@
+"""Where the folds of a comparison come from: a folder that has them, or queries that are dealt into folds."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from podium.data.queries import Queries
+from podium.experiments.plan.protocol import Average, KFold, Letor, Rehearsed, RepeatedHoldout, TimeSplit
+from podium.experiments.plan.protocol import Protocol as Rules
+
+Parts = tuple[Queries, Queries, Queries]
+"""Training, validation and test queries."""
+
+
+class Source(Protocol):
+    """Folds by name, loaded one at a time: together they may be several times as large as the data."""
+
+    name: str
+    """Of the data set."""
+    description: str
+    fingerprint: str
+    """Equal for equal data, read in the same way."""
+    protocol: Rules | Rehearsed
+    folds: list[str]
+
+    @property
+    def average(self) -> Average:
+        """What a data set's figure is the mean of: published tables average the folds' means."""
+
+    def load(self, fold: str) -> Parts: ...
+
+
+class FolderOfFolds:
+    """A folder as LETOR publishes them: a folder for each fold, with a training, a validation and a test file."""
+
+    average: Average = Letor.average
+
+    def __init__(self, folder: Path) -> None:
+        from podium.data.io.folds import find_folds
+
+        self.protocol: Rules | Rehearsed = Letor()
+
+        self._found = {fold.name: fold for fold in find_folds(folder)}
+        self.folds = list(self._found)
+        self.name = folder.resolve().name
+        n = len(self.folds)
+        self.description = f"{n} fold{'s' * (n != 1)} from the folder {folder.name or folder}"
+        files = [path for fold in self._found.values() for path in (fold.train, fold.validation, fold.test)]
+        self.fingerprint = _fingerprint(map(_file_bytes, files))
+
+    def load(self, fold: str) -> Parts:
+        from podium.data.io.folds import read_fold
+
+        read = read_fold(self._found[fold])
+        return read.train, read.validation, read.test
+
+
+class DealtQueries:
+    """Queries divided by a protocol."""
+
+    def __init__(
+        self,
+        queries: Queries,
+        name: str,
+        protocol: KFold | RepeatedHoldout | TimeSplit,
+        random_state: int,
+        times: np.ndarray | None = None,
+    ) -> None:
+        queries.labels  # noqa: B018  # raises, saying what is missing, if there are none
+        self._queries = queries
+        self.protocol: Rules | Rehearsed = protocol
+        self.average = protocol.average
+        self._parts = protocol.parts(len(queries), times, random_state)
+        self.folds = list(self._parts)
+        self.name = name
+        self.description = (
+            f"{len(queries)} queries, {queries.n_documents} documents, {queries.n_features} features, "
+            f"{protocol.describe()}"
+        )
+        self.fingerprint = _fingerprint([*_arrays(queries), *([] if times is None else [times.view(np.uint8)])])
+
+    def load(self, fold: str) -> Parts:
+        train, validation, test = (self._queries.take(numbers) for numbers in self._parts[fold])
+        return train, validation, test
+
+
+def open_source(data: Any, *, protocol: Rules | None, random_state: int, columns: Mapping[str, Any]) -> Source:
+    """Folds from a folder, a file, queries in memory, or (None) synthetic lists."""
+    path = None if data is None or isinstance(data, Queries) else Path(data)
+    if path is not None and path.is_dir():
+        if columns:
+            raise ValueError(f"{path} is a folder of folds; naming columns is for CSV and Parquet files")
+        if not isinstance(protocol, Letor | None):
+            raise ValueError(
+                f"{path} is a folder, which has folds of its own: leave out the protocol {protocol}, or give one file"
+            )
+        return FolderOfFolds(path)
+    dealt = protocol or KFold()
+    if isinstance(dealt, Letor):
+        raise ValueError("the protocol letor needs a folder of folds, Fold1, Fold2, …; for other data there is kfold")
+    times = None
+    if path is None:
+        queries, name = (_demonstration(), "synthetic") if data is None else (data, "queries")
+    elif isinstance(dealt, TimeSplit) and dealt.column is not None:
+        queries, times = _read_timed(path, dealt.column, columns)
+        name = path.name.split(".")[0]
+    else:
+        queries, name = read_file(path, columns), path.name.split(".")[0]
+    if times is None and isinstance(dealt, TimeSplit) and dealt.column is not None:
+        raise ValueError(f"{dealt}: a column of times is for CSV and Parquet files; leave it out to go by the order")
+    return DealtQueries(queries, name, dealt, random_state, times)
+
+
+def _read_timed(path: Path, column: str, columns: Mapping[str, Any]) -> tuple[Queries, np.ndarray | None]:
+    """Queries of a table and the time of each, its latest document's; the column of times is no feature."""
+    from podium.data.io.tables import is_table, read_table, read_times
+
+    if not is_table(path):
+        return read_file(path, columns), None
+    qid = columns.get("qid", "qid")
+    others, times = read_times(path, column, qid)
+    named = {qid, columns.get("label", "label"), columns.get("document_id")}
+    features = columns.get("features") or [name for name in others if name not in named]
+    queries = read_table(path, **{**columns, "features": features})
+    return queries, np.array([times[str(qid)] for qid in queries.qids])
+
+
+def read_file(
+    path: str | Path,
+    columns: Mapping[str, Any],
+    *,
+    table: Mapping[str, Any] | None = None,
+    letor: Mapping[str, Any] | None = None,
+) -> Queries:
+    """Queries from a table, with columns named as given, or from a LETOR file, where naming columns is an error.
+
+    ``table`` and ``letor`` are options for the one or the other format, whichever the file turns out to have.
+    """
+    from podium.data.io.letor.reader import read_letor
+    from podium.data.io.tables import is_table, read_table
+
+    if is_table(path):
+        return read_table(path, **{**(table or {}), **columns})
+    if columns:
+        raise ValueError(f"{path} is in the LETOR format; naming columns is for CSV and Parquet files")
+    return read_letor(path, **(letor or {}))
+
+
+def _demonstration() -> Queries:
+    """Lists with ties, few enough for a first look within a minute, compilation included."""
+    from podium.data.synthetic import make_queries
+
+    return make_queries(n_queries=150, n_documents=40, n_features=20, n_grades=3, random_state=0)
+
+
+def _fingerprint(parts: Iterable[Any]) -> str:
+    digest = hashlib.blake2b(digest_size=12)
+    for part in parts:
+        view = memoryview(part)
+        digest.update(str(view.nbytes).encode())
+        digest.update(view)
+    return digest.hexdigest()
+
+
+def _file_bytes(path: Path) -> bytes:
+    """A digest of the file, read in pieces: data files can be larger than memory."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "blake2b").digest()
+
+
+def _arrays(queries: Queries) -> Iterable[Any]:
+    features = queries.features
+    arrays = [features.data, features.indices, features.indptr] if queries.is_sparse else [features]
+    for array in [*arrays, queries.labels, queries.offsets]:
+        yield np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+    yield "\n".join(map(str, queries.qids)).encode()

@@ -1,0 +1,356 @@
+"""The outcome of a comparison: means with intervals, tests against the best, and the per-query values behind them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from podium.experiments.plan.entrants import FLOORS
+from podium.experiments.plan.rehearsal import REHEARSAL, pick
+from podium.experiments.result import frames
+from podium.experiments.result.rows import Estimate, Row
+from podium.experiments.run.details import Drawer
+from podium.experiments.run.store import Configuration, Record, Run
+
+if TYPE_CHECKING:
+    import polars
+
+    from podium.experiments.result.published import PublishedTable
+    from podium.experiments.result.statistics import CriticalDifference, Paired
+
+
+class Comparison:
+    """Methods compared on the same folds.
+
+    Made by :func:`podium.compare`. ``print(comparison)`` shows the table, :meth:`table` gives it as a frame,
+    :attr:`per_query` the values behind it; :attr:`rows` has everything.
+    """
+
+    def __init__(
+        self,
+        configuration: Configuration,
+        records: Sequence[Record],
+        *,
+        folder: Path | None = None,
+        seconds: float = 0.0,
+        drawer: Drawer | None = None,
+        rehearsal: Comparison | None = None,
+    ) -> None:
+        self.configuration = configuration
+        folds, methods = self.folds, self.methods
+        self.records = tuple(sorted(records, key=lambda r: (methods.index(r.method), folds.index(r.fold), r.seed)))
+        """By method, fold and seed: so the values of two methods belong to the same queries, one by one."""
+        self.folder = folder
+        """Where trials, tables and report are, if they were kept."""
+        self.seconds = seconds
+        """Wall time of the calls that made it, several if it was interrupted."""
+        self.described: dict[str, Any] = {}
+        """Versions, machine and status as the run recorded them, if it was read back from its folder."""
+        self.drawer = drawer or Drawer(folder)
+        """The arrays behind the records: test scores, curves, what models learned; for the report."""
+        self.rehearsal = rehearsal
+        """The same methods judged without the test parts, if that was asked for."""
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Comparison:
+        """The comparison whose results are in a folder, as its last run left it; nothing is computed again.
+
+        A trial that is missing, because the run was stopped, counts as failed.
+        """
+        folder = Path(folder)
+        try:
+            described = json.loads((folder / "run.json").read_text("utf-8"))
+            run = Run(folder, described["configuration"])
+        except FileNotFoundError:
+            raise ValueError(f"{folder} is not the folder of a comparison: there is no run.json in it") from None
+        except (ValueError, KeyError, TypeError) as error:
+            raise ValueError(f"{folder / 'run.json'} cannot be read: {error!r}") from None
+        empty = cls(run.configuration, [])
+        keys = [(name, fold, seed) for name in empty.methods for fold in empty.folds for seed in run.seeds(name)]
+        records = [run.stored(*key) or Record(*key, error="not finished") for key in keys]
+        if all(record.error for record in records):
+            raise ValueError(f"{folder} has no finished trial of its last run")
+        comparison = cls(
+            run.configuration,
+            records,
+            folder=folder,
+            seconds=float(described.get("total_seconds") or 0.0),
+            rehearsal=cls.load(folder / REHEARSAL) if described.get("rehearsed") else None,
+        )
+        comparison.described = described
+        return comparison
+
+    @property
+    def metrics(self) -> list[str]:
+        return list(self.configuration["metrics"])
+
+    @property
+    def primary(self) -> str:
+        """The metric that chose hyper-parameters on the validation parts, orders the table and is tested."""
+        return str(self.configuration["primary"])
+
+    @property
+    def convention(self) -> str:
+        return str(self.configuration["convention"])
+
+    @property
+    def methods(self) -> list[str]:
+        return list(self.configuration["methods"])
+
+    @property
+    def folds(self) -> list[str]:
+        return list(self.configuration["data"]["folds"])
+
+    @property
+    def averages_folds(self) -> bool:
+        """Is a figure the mean of the folds' means, as in the LETOR tables, rather than the mean over all queries?"""
+        return bool(self.configuration["average"] == "folds")
+
+    @property
+    def seeds(self) -> list[int]:
+        """Those that methods which depend on one were repeated with."""
+        return list(self.configuration.get("seeds", [self.configuration.get("seed", 0)]))
+
+    @property
+    def qids(self) -> list[str]:
+        """The test queries, in the order of :meth:`values`."""
+        records = next((rs for rs in map(self._one_seed, self.methods) if all(r.error is None for r in rs)), [])
+        found = [qid for record in records for qid in record.qids]
+        return list(dict.fromkeys(found)) if self._repeats else found
+
+    @property
+    def n_queries(self) -> int:
+        """Test queries, all folds together."""
+        return len(self.qids)
+
+    @property
+    def _repeats(self) -> bool:
+        """Is a query tested several times, by models trained on different parts?"""
+        return bool(self.configuration["average"] == "repeats")
+
+    @property
+    def failed(self) -> list[str]:
+        return [row.method for row in self.rows if row.failures]
+
+    @property
+    def best(self) -> str | None:
+        """The method with the highest mean of the primary metric."""
+        return self.rows[0].method if self.rows and not self.rows[0].failures else None
+
+    @cached_property
+    def rows(self) -> list[Row]:
+        """One a method, best first, failed ones last."""
+        good = [m for m in self.methods if all(record.error is None for record in self._of(m))]
+        estimates = {m: {name: self._estimate(m, name) for name in self.metrics} for m in good}
+        good.sort(key=lambda m: -estimates[m][self.primary].mean)
+        p_values = self._tests(good)
+        ordered = good + [m for m in self.methods if m not in estimates]
+        return [self._row(m, estimates.get(m, {}), p_values.get(m)) for m in ordered]
+
+    @property
+    def learners(self) -> list[Row]:
+        """The rows of methods that finished and are no floor."""
+        return [row for row in self.rows if row.estimates and row.method not in FLOORS]
+
+    def leads(self, row: Row, metric: str) -> bool:
+        """Does this method have the highest mean of this metric?"""
+        means = [other.estimates[metric].mean for other in self.rows if other.estimates]
+        return bool(row.estimates) and row.estimates[metric].mean == max(means)
+
+    def values(self, method: str, metric: str, seed: int | None = None) -> np.ndarray:
+        """A metric on each test query, the folds one after another; the mean over seeds, or of one seed alone.
+
+        Where the protocol tests a query several times, its value is the mean of these.
+        """
+        parts = []
+        for fold in self.folds:
+            records = [r for r in self._of(method) if r.fold == fold and seed in (None, r.seed)]
+            parts.append(np.mean([np.asarray(r.per_query[metric], float) for r in records], axis=0))
+        joined = np.concatenate(parts)
+        if not self._repeats:
+            return joined
+        _, first, query = np.unique(
+            [qid for record in self._one_seed(method) for qid in record.qids], return_index=True, return_inverse=True
+        )
+        means = np.bincount(query, joined) / np.bincount(query)
+        return means[np.argsort(first)]
+
+    def fold_mean(self, method: str, metric: str, fold: str) -> float | None:
+        """The mean of one fold; None if the method failed there."""
+        records = [r for r in self._of(method) if r.fold == fold]
+        if any(record.error is not None for record in records):
+            return None
+        return float(np.mean([np.nanmean(record.per_query[metric]) for record in records]))
+
+    def figure(self, method: str, metric: str, seed: int | None = None) -> float:
+        """The mean of a metric as the table shows it, or that of one seed."""
+        return float(np.mean(self._weighted(method, metric, seed)))
+
+    @property
+    def best_on_validation(self) -> str | None:
+        """The method to name if one must be: no fold's test part has a say in any choice on that fold.
+
+        That of the rehearsal, if there was one: the highest mean of all metrics there. Otherwise the one with the
+        highest primary metric on the validation parts, a figure that flatters those that chose much there.
+        """
+        if self.rehearsal is not None:
+            return pick(self.rehearsal)
+        rows = [row for row in self.learners if not np.isnan(row.validation)]
+        return max(rows, key=lambda row: row.validation).method if rows else None
+
+    def against(self, reference: str | None = None, metric: str | None = None) -> dict[str, Paired]:
+        """Each method against one (by default the best), query by query: difference, effect size, wins, corrected p."""
+        from podium.experiments.result.statistics import against
+
+        reference = reference or self.best
+        if reference is None:
+            return {}
+        return against(self._all_values(metric), reference)
+
+    def critical_difference(self, metric: str | None = None, level: float = 0.05) -> CriticalDifference:
+        """Mean ranks of the methods over queries, and which of them the data do not tell apart."""
+        from podium.experiments.result.statistics import critical_difference
+
+        return critical_difference(self._all_values(metric), level)
+
+    @cached_property
+    def published(self) -> list[PublishedTable]:
+        """Published figures for this very data (``exact``), or for a relative of it, as context; often none."""
+        from podium.experiments.result.published import for_comparison
+
+        return for_comparison(self)
+
+    def _all_values(self, metric: str | None) -> dict[str, np.ndarray]:
+        return {row.method: self.values(row.method, metric or self.primary) for row in self.rows if row.estimates}
+
+    def table(self) -> polars.DataFrame:
+        """One row a method: each metric's mean and interval, then p-value, times, chosen parameters, error."""
+        return frames.table(self)
+
+    @property
+    def per_query(self) -> polars.DataFrame:
+        """One row for each method and test query, one column a metric."""
+        return frames.per_query(self)
+
+    @property
+    def trials(self) -> polars.DataFrame:
+        """One row for each trial of each search: what was tried, with which seed, its worth, how long it took."""
+        return frames.trials(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Configuration and table as JSON-like values."""
+        return frames.as_dict(self)
+
+    def to_markdown(self, path: str | Path | None = None) -> str:
+        """The table as Markdown, with the convention and protocol it was computed under; also written to ``path``."""
+        from podium.experiments.result.table import markdown
+
+        return _written(markdown(self), path)
+
+    def to_csv(self, path: str | Path | None = None) -> str:
+        """The table as CSV; also written to ``path``."""
+        return _written(self.table().write_csv(), path)
+
+    def to_latex(self, path: str | Path | None = None) -> str:
+        """The table as LaTeX (booktabs); also written to ``path``."""
+        from podium.experiments.result.latex import latex
+
+        return _written(latex(self), path)
+
+    def to_html(self, path: str | Path | None = None) -> str:
+        """The report: one self-contained page; also written to ``path``."""
+        from podium.experiments.report import page
+
+        return _written(page(self), path)
+
+    def save(self, folder: str | Path) -> None:
+        """Write the table as results.csv, table.md and table.tex, per_query.csv and report.html into a folder."""
+        folder = Path(folder)
+        self.to_csv(folder / "results.csv")
+        self.to_markdown(folder / "table.md")
+        self.to_latex(folder / "table.tex")
+        _written(self.per_query.write_csv(), folder / "per_query.csv")
+        _written(self.trials.write_csv(), folder / "trials.csv")
+        self.to_html(folder / "report.html")
+
+    def __str__(self) -> str:
+        from podium.experiments.result.table import text
+
+        return text(self)
+
+    def __repr__(self) -> str:
+        best = f", best by {self.primary} ({self.convention}): {self.best}" if self.best else ""
+        return f"Comparison({len(self.methods)} methods, {len(self.folds)} folds{best})"
+
+    def _of(self, method: str) -> list[Record]:
+        return [record for record in self.records if record.method == method]
+
+    def _one_seed(self, method: str) -> list[Record]:
+        """One record a fold."""
+        return list({record.fold: record for record in self._of(method)[::-1]}.values())[::-1]
+
+    def _weighted(self, method: str, metric: str, seed: int | None = None) -> np.ndarray:
+        """Values whose plain mean is the figure: queries that have one, weighted where folds' means are averaged."""
+        values = self.values(method, metric, seed)
+        defined = ~np.isnan(values)  # under some conventions a query with nothing to find has no value
+        if not (self.averages_folds and defined.any()):
+            return values[defined]
+        folds = np.repeat(np.arange(len(self.folds)), [len(record.qids) for record in self._one_seed(method)])
+        values, folds = values[defined], folds[defined]
+        # The mean of fold means is a weighted mean over queries. Weighting the deviations from it, rather than the
+        # values, lets the bootstrap of a plain mean serve it: unequal folds then add no spread of their own.
+        sizes = np.bincount(folds)
+        weights = len(values) / (np.count_nonzero(sizes) * sizes[folds])
+        mean = np.mean(weights * values)
+        return np.asarray(mean + weights * (values - mean))
+
+    def _estimate(self, method: str, metric: str) -> Estimate:
+        from podium.metrics.significance import bootstrap_interval
+
+        values = self._weighted(method, metric)
+        n_resamples = 10_000 if len(values) <= 2_000 else 1_000
+        low, high = bootstrap_interval(values, n_resamples=n_resamples)
+        return Estimate(float(np.mean(values)) if len(values) else float("nan"), low, high)
+
+    def _seed_spread(self, method: str) -> dict[str, float]:
+        seeds = {record.seed for record in self._of(method)}
+        if len(seeds) < 2:
+            return {}
+        return {m: float(np.std([self.figure(method, m, s) for s in seeds], ddof=1)) for m in self.metrics}
+
+    def _tests(self, ordered: Sequence[str]) -> dict[str, float]:
+        """Holm-corrected p-values of each method but the first against the first, on the primary metric."""
+        from podium.metrics.significance import holm, randomization_test
+
+        if len(ordered) < 2:
+            return {}
+        best, *others = ordered
+        reference = self.values(best, self.primary)
+        p_values = [randomization_test(reference, self.values(other, self.primary)) for other in others]
+        return dict(zip(others, map(float, holm(p_values)), strict=True))
+
+    def _row(self, method: str, estimates: dict[str, Estimate], p_value: float | None) -> Row:
+        records = tuple(self._of(method))
+        return Row(
+            method,
+            estimates,
+            p_value,
+            seconds=float(np.mean([record.seconds for record in records])),
+            search_seconds=float(sum(record.search_seconds for record in records)),
+            records=records,
+            seed_spread=self._seed_spread(method) if estimates else {},
+        )
+
+
+def _written(text: str, path: str | Path | None) -> str:
+    from podium.core.atomic import atomic_write
+
+    if path is not None:
+        with atomic_write(path) as file:
+            file.write(text)
+    return text

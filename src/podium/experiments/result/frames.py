@@ -1,0 +1,110 @@
+"""A comparison as frames and as plain values: its table, the values of each query, all trials."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from podium.experiments.result.rows import Row, format_parameters
+
+if TYPE_CHECKING:
+    import polars
+
+    from podium.experiments.result.comparison import Comparison
+
+
+def table(comparison: Comparison) -> polars.DataFrame:
+    """One row a method, best first."""
+    import polars
+
+    return polars.DataFrame([_flat(comparison, row) for row in comparison.rows], infer_schema_length=None)
+
+
+def _flat(comparison: Comparison, row: Row) -> dict[str, Any]:
+    primary = comparison.primary
+    flat: dict[str, Any] = {"method": row.method, "convention": comparison.convention}
+    for name in comparison.metrics:
+        estimate = row.estimates.get(name)
+        flat[name] = estimate and estimate.mean
+        flat[f"{name} low"] = estimate and estimate.low
+        flat[f"{name} high"] = estimate and estimate.high
+        if len(comparison.seeds) > 1:
+            flat[f"{name} sd of seeds"] = row.seed_spread.get(name)
+    return flat | {
+        f"p ({primary})": row.p_value,
+        f"{primary} on validation": row.validation,
+        "seconds": row.seconds,
+        "search seconds": row.search_seconds,
+        "chosen": row.chosen,
+        "error": row.failures[0].error if row.failures else None,
+    }
+
+
+def per_query(comparison: Comparison) -> polars.DataFrame:
+    """One row for each method, seed and test query."""
+    import polars
+
+    parts = [
+        polars.DataFrame(
+            {
+                "method": [record.method] * len(record.qids),
+                "fold": [record.fold] * len(record.qids),
+                "seed": [record.seed] * len(record.qids),
+                "qid": record.qids,
+            }
+            | {name: np.asarray(record.per_query[name], float) for name in comparison.metrics},
+            schema_overrides={"qid": polars.String},
+        )
+        for record in comparison.records
+        if record.error is None
+    ]
+    return polars.concat(parts) if parts else polars.DataFrame()
+
+
+def trials(comparison: Comparison) -> polars.DataFrame:
+    """One row for each trial of each search."""
+    import polars
+
+    rows = [
+        {
+            "method": record.method,
+            "fold": record.fold,
+            "seed": record.seed,
+            "trial": number,
+            "trial seed": trial.get("seed"),
+            "parameters": format_parameters(trial.get("parameters", {})),
+            f"{comparison.primary} on validation": trial.get("validation"),
+            "seconds": trial.get("seconds"),
+            "error": trial.get("error"),
+        }
+        for record in comparison.records
+        for number, trial in enumerate(record.candidates)
+    ]
+    return polars.DataFrame(rows, infer_schema_length=None)
+
+
+def as_dict(comparison: Comparison) -> dict[str, Any]:
+    """Configuration, table and published figures as JSON-like values."""
+    return {
+        "configuration": comparison.configuration,
+        "best": comparison.best,
+        "best_on_validation": comparison.best_on_validation,
+        "rows": [_plain(row) for row in comparison.rows],
+        "published": [asdict(published) for published in comparison.published],
+    }
+
+
+def _plain(row: Row) -> dict[str, Any]:
+    return {
+        "method": row.method,
+        "metrics": {name: {"mean": e.mean, "low": e.low, "high": e.high} for name, e in row.estimates.items()},
+        "p_value": row.p_value,
+        "validation": row.validation,
+        "seed_spread": row.seed_spread,
+        "seconds": row.seconds,
+        "search_seconds": row.search_seconds,
+        "parameters": {r.fold: r.parameters for r in row.records[::-1] if r.error is None},
+        "errors": {r.fold: r.error for r in row.failures},
+    }

@@ -1,0 +1,52 @@
+"""Ordered partitions with the geometric potential, Φ(X) = exp(mean of s over X): the exact likelihood.
+
+    −log p = Σ_k [ log Σ_{∅≠S⊆R_k} exp(mean_S s) − mean_{X_k} s ]
+
+The sum over subsets, which the paper samples, is exact here (:mod:`podium.numerics.subsets.sums`): O(N³) for a stage
+with N documents left. On two documents the model is Davidson's with ν = 1.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from podium.numerics.elementary import all_finite
+from podium.numerics.subsets.sums import log_subset_sum
+
+
+@njit(error_model="numpy")
+def pmop_geometric(
+    scores: np.ndarray,
+    prepared: Any,
+    q: int,
+    start: int,
+    parameters: np.ndarray,
+    gradient: np.ndarray,
+    curvature: np.ndarray,
+    d_parameters: np.ndarray,
+) -> float:
+    order, bounds, first, _ = prepared
+    n = len(scores)
+    if not all_finite(scores):
+        return np.nan  # the caller says which query it is
+    order, bounds = order[start : start + n], bounds[first[q] : first[q + 1]]
+    by_grade, result = np.empty(n), np.zeros(n)
+    for i in range(n):
+        by_grade[i] = scores[order[i]]
+    derivative, membership = np.empty(n), np.empty(n)
+    value = 0.0
+    for k in range(len(bounds) - 1):
+        first_left, size = bounds[k], bounds[k + 1] - bounds[k]
+        left = by_grade[first_left:]
+        value += log_subset_sum(left, derivative[first_left:], membership[first_left:])
+        for i in range(first_left, n):
+            result[i] += derivative[i]
+        for i in range(first_left, bounds[k + 1]):
+            value -= by_grade[i] / size
+            result[i] -= 1.0 / size
+    for i in range(n):
+        gradient[order[i]] = result[i]
+    return value

@@ -1,0 +1,72 @@
+"""Ordered partitions trained by contrastive divergence: chains that start at the observed subsets and take a few steps.
+
+The gradient of stage k, ∂ log Z/∂s − ∂ log Φ(X_k)/∂s, is estimated by replacing the first part, an average over all
+subsets, with ∂ log Φ(S)/∂s for the one subset S that a short chain from X_k has reached. The value reported is
+``Σ_k log Φ(S_k) − log Φ(X_k)``, whose gradient at fixed S this is: it measures how far the chains drift, and is no
+likelihood.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from podium.numerics.compiling import Kernel, with_globals
+from podium.numerics.elementary import all_finite
+from podium.numerics.subsets.sampling import add_potential_slope, fill_terms, gibbs_sweep, metropolis_step
+from podium.numerics.subsets.user_potentials import chain_for
+
+# The moves of the chains, by the names the kernel calls them; for a user's potential they are bound to others.
+fill, sweep, step, add_slope = fill_terms, gibbs_sweep, metropolis_step, add_potential_slope
+
+
+@njit(error_model="numpy")
+def pmop_sampled(
+    scores: np.ndarray,
+    prepared: Any,
+    q: int,
+    start: int,
+    parameters: np.ndarray,
+    gradient: np.ndarray,
+    curvature: np.ndarray,
+    d_parameters: np.ndarray,
+) -> float:
+    order, bounds, first, seeds, potential, by_gibbs, corrected, steps = prepared
+    n = len(scores)
+    if not all_finite(scores):
+        return np.nan  # the caller says which query it is
+    order, bounds = order[start : start + n], bounds[first[q] : first[q + 1]]
+    stream = seeds[q : q + 1].copy()
+    by_grade, result, terms = np.empty(n), np.zeros(n), np.empty(n)
+    for i in range(n):
+        by_grade[i] = scores[order[i]]
+    members, shuffled = np.empty(n, np.bool_), np.empty(n, np.int64)
+    value = 0.0
+    for k in range(len(bounds) - 1):
+        n_left = n - bounds[k]
+        chosen, left, slope = members[:n_left], terms[:n_left], result[bounds[k] :]
+        fill(potential, by_grade[bounds[k] :], left)
+        chosen[:] = False
+        chosen[: bounds[k + 1] - bounds[k]] = True
+        value -= add_slope(potential, left, chosen, -1.0, slope)
+        for _ in range(steps):
+            if by_gibbs:
+                sweep(potential, left, chosen, stream)
+            else:
+                step(potential, left, chosen, corrected, stream, shuffled[:n_left])
+        value += add_slope(potential, left, chosen, 1.0, slope)
+    for i in range(n):
+        gradient[order[i]] = result[i]
+    return value
+
+
+@cache
+def kernel_for_user_potential(log_potential: Callable[..., float]) -> Kernel:
+    """The same kernel for a user's compiled ``log_potential(scores, members, slope)``."""
+    moves = dict(zip(("fill", "sweep", "step", "add_slope"), chain_for(log_potential), strict=True))
+    kernel = with_globals(pmop_sampled.py_func, **moves, __name__=log_potential.__module__)
+    return njit(error_model="numpy")(kernel)  # type: ignore[no-any-return]

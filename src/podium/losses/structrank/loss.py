@@ -1,0 +1,163 @@
+"""StructRank: the joint probability of all preferences of a list, as a cumulative distribution network.
+
+Every pair of documents with y_i > y_j is an edge e with margin r_e = s_i − s_j. The probability that all preferences
+hold is a product of bivariate functions over connected pairs of edges,
+
+    φ(r, r′) = 1 / (1 + e^{−w1 r} + e^{−w2 r′}),      w1, w2 > 0 learned,
+    L = mean over connected (e, e′) of  log(1 + e^{−w1 r_e} + e^{−w2 r_e′}).
+
+``full`` connects every ordered pair of distinct edges, ``random`` each edge with a few random others, ``none`` leaves
+the edges alone: one logistic term each, which with w1 = 1 is RankNet.
+
+Huang & Frey, "Structured ranking learning using cumulative distribution networks", NIPS 2008. There, ``full`` costs the
+fourth power of the list's length. Here the edges' margins are put on a grid (:mod:`podium.numerics.pairs.graded`), and
+the sum runs over pairs of grid nodes: linear in the list's length.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from podium.core.parameters import choose
+from podium.data.preferences import Preferences
+from podium.losses.base import Loss
+from podium.losses.structrank.order_graph import OrderGraph, Terms, draw_terms, order_graph
+from podium.losses.structrank.sums import drawn_terms, edges_full, edges_none, graded_full, graded_none
+from podium.numerics.elementary import all_finite
+from podium.numerics.pairs.grid import spacing
+from podium.numerics.random import streams
+
+_FULL, _NONE, _RANDOM = 0, 1, 2
+_TOPOLOGIES = ("full", "none", "random")
+_SMALLEST_WEIGHT = 1e-12  # of w1 and w2, where the grid's spacing is divided by them
+
+
+@njit(error_model="numpy")
+def structrank(
+    scores: np.ndarray,
+    prepared: Any,
+    q: int,
+    start: int,
+    parameters: np.ndarray,
+    gradient: np.ndarray,
+    curvature: np.ndarray,
+    d_parameters: np.ndarray,
+) -> float:
+    # Numba's parallel loops take flat tuples only: an order graph, drawn terms and settings, one after another.
+    order, bounds, first_bound, winner, loser, weight, first_edge = prepared[:7]
+    documents, term_weight, first_term, topology, logistic_spacing, normalize = prepared[7:]
+    if not all_finite(scores):
+        return np.nan  # the caller says which query it is
+    n = len(scores)
+    w1, w2 = (parameters[0], parameters[1]) if len(parameters) > 0 else (1.0, 1.0)
+    h = logistic_spacing / max(w1, w2 if topology == _FULL else w1, _SMALLEST_WEIGHT)
+    result, d_weights = np.zeros(n), np.zeros(2)
+    if topology == _RANDOM:
+        here = slice(first_term[q], first_term[q + 1])
+        value, total = drawn_terms(scores, documents[here], term_weight[here], w1, w2, result, d_weights)
+    elif len(first_edge) > 0:
+        here = slice(first_edge[q], first_edge[q + 1])
+        if topology == _FULL:
+            value, total = edges_full(scores, winner[here], loser[here], weight[here], w1, w2, h, result, d_weights)
+        else:
+            value, total = edges_none(scores, winner[here], loser[here], weight[here], w1, result, d_weights)
+    else:
+        grades = bounds[first_bound[q] : first_bound[q + 1]]
+        if topology == _FULL:
+            value, total = graded_full(scores, order[start : start + n], grades, w1, w2, h, result, d_weights)
+        else:
+            value, total = graded_none(scores, order[start : start + n], grades, w1, h, result, d_weights)
+    scale = 0.0 if total == 0.0 else 1.0 / total if normalize else 1.0
+    for i in range(n):
+        gradient[i] = result[i] * scale
+    for p in range(len(d_parameters)):
+        d_parameters[p] = d_weights[p] * scale
+    return value * scale
+
+
+class StructRankLoss(Loss):
+    """Cumulative distribution network over the preferences of a list.
+
+    Parameters
+    ----------
+    topology : {"full", "none", "random"}
+        Which pairs of edges are connected: all, none (one logistic term per edge) or ``neighbours`` random others of
+        each.
+    normalize : bool
+        Average over the query's terms (the default), so that long lists do not dominate, or add them up.
+    tolerance : float
+        Relative error allowed in value and gradient where ``full`` and ``none`` are summed on a grid.
+    learn_weights : bool
+        Learn w1 and w2 (the default), or keep both at 1. A scorer whose scores can be scaled at will, such as a linear
+        one, does not need them: they would only undo its penalty.
+    neighbours, draws : int
+        For ``random``: each edge is joined to ``neighbours`` others, ``draws`` times over; drawn anew in each epoch.
+    most_terms : int
+        For ``random``: at most this many terms per document; longer lists get a sample of the edges.
+    random_state : int
+
+    The loss has two parameters of its own, w1 and w2, both positive, that start at 1. Labels are grades, or
+    :class:`podium.Preferences`. A list with fewer than two edges has no pair of them: under ``full`` and ``random``
+    it contributes 0.
+
+    Examples
+    --------
+    Two edges (document 0 over 1 and over 2) at equal scores: both terms are log 3.
+
+    >>> v = StructRankLoss().value_and_gradient([0.0, 0.0, 0.0], [1, 0, 0], [0, 3])
+    >>> round(v.value, 6), v.d_scores.round(6).tolist()
+    (1.098612, [-0.666667, 0.333333, 0.333333])
+    """
+
+    kernel = structrank
+    convex = True
+    accepts_preferences = True
+    cost = "n"
+
+    def __init__(
+        self,
+        topology: str = "full",
+        normalize: bool = True,
+        tolerance: float = 1e-6,
+        learn_weights: bool = True,
+        neighbours: int = 5,
+        draws: int = 3,
+        most_terms: int = 64,
+        random_state: int = 0,
+    ) -> None:
+        self.topology = topology
+        self.normalize = normalize
+        self.tolerance = tolerance
+        self.learn_weights = learn_weights
+        self.neighbours = neighbours
+        self.draws = draws
+        self.most_terms = most_terms
+        self.random_state = random_state
+
+    def initial_parameters(self) -> np.ndarray:
+        return np.ones(2 if self.learn_weights else 0)
+
+    def parameter_bounds(self) -> list[tuple[float | None, float | None]]:
+        return [(1e-6, None)] * self.n_parameters
+
+    def prepare(self, labels: np.ndarray | Preferences, offsets: np.ndarray) -> tuple[Any, ...]:
+        choose("topology", self.topology, _TOPOLOGIES)
+        graph = order_graph(labels, offsets)
+        settings = (_TOPOLOGIES.index(self.topology), spacing(self.tolerance), self.normalize)
+        return (*graph, *self._terms(graph, offsets, 0), *settings)
+
+    def prepare_epoch(
+        self, prepared: tuple[Any, ...], labels: np.ndarray | Preferences, offsets: np.ndarray, epoch: int
+    ) -> tuple[Any, ...]:
+        if self.topology != "random":
+            return prepared
+        graph = OrderGraph(*prepared[:7])
+        return (*graph, *self._terms(graph, offsets, epoch), *prepared[10:])
+
+    def _terms(self, graph: OrderGraph, offsets: np.ndarray, epoch: int) -> Terms:
+        most = self.most_terms if self.topology == "random" else 0
+        seeds = streams(self.random_state, epoch, len(offsets) - 1)
+        return draw_terms(graph, offsets, self.neighbours, self.draws, most, seeds)

@@ -1,0 +1,138 @@
+"""Which documents of a list are preferred to which: by grades, or by explicitly given pairs.
+
+Grades imply up to n²/2 edges; these are never written down, only counted and numbered. Edge ``e`` of a graded list is
+found from its number: edges are counted group by group, each member of a grade pointing to every document of the
+lower ones.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit, prange
+
+from podium.data.preferences import Preferences
+from podium.numerics.compiling import ONLY_PRANGE
+from podium.numerics.grades import count_pairs, label_groups
+from podium.numerics.random import integer
+
+
+class OrderGraph(NamedTuple):
+    """The order graphs of all queries: by grades (the first three arrays) or by given pairs (the others)."""
+
+    order: np.ndarray
+    bounds: np.ndarray
+    first: np.ndarray
+    """See :class:`podium.numerics.grades.Groups`; empty where pairs are given."""
+    winner: np.ndarray
+    loser: np.ndarray
+    weight: np.ndarray
+    first_edge: np.ndarray
+    """(n_queries + 1,): query q has the pairs ``first_edge[q]:first_edge[q + 1]``; empty where grades are given."""
+
+
+def order_graph(labels: np.ndarray | Preferences, offsets: np.ndarray) -> OrderGraph:
+    """The order graph of each query."""
+    no_rows, no_bounds = np.empty(0, np.uint32), np.empty(0, np.int64)
+    if isinstance(labels, Preferences):
+        winner, loser, weight, first_edge = labels.by_query(offsets)
+        return OrderGraph(
+            no_rows, no_bounds, no_bounds, winner.astype(np.uint32), loser.astype(np.uint32), weight, first_edge
+        )
+    return OrderGraph(*label_groups(labels, offsets), no_rows, no_rows, np.empty(0), no_bounds)
+
+
+@njit(error_model="numpy")
+def count_edges(bounds: np.ndarray) -> int:
+    """Edges of a graded list: pairs of unequal grade."""
+    total = 0
+    for g in range(len(bounds) - 1):
+        total += (bounds[g + 1] - bounds[g]) * (bounds[-1] - bounds[g + 1])
+    return total
+
+
+@njit(error_model="numpy")
+def edge_at(order: np.ndarray, bounds: np.ndarray, e: int) -> tuple[np.int64, np.int64]:
+    """Better and worse document of edge number ``e`` of a graded list."""
+    for g in range(len(bounds) - 1):
+        n_below = bounds[-1] - bounds[g + 1]
+        n_here = (bounds[g + 1] - bounds[g]) * n_below
+        if e < n_here:
+            return np.int64(order[bounds[g] + e // n_below]), np.int64(order[bounds[g + 1] + e % n_below])
+        e -= n_here
+    return np.int64(-1), np.int64(-1)
+
+
+class Terms(NamedTuple):
+    """Connected pairs of edges, written down: i over j, and k over l."""
+
+    documents: np.ndarray
+    """(n_terms, 4) uint32: i, j, k, l, numbered within the query."""
+    weight: np.ndarray
+    """(n_terms,)"""
+    first: np.ndarray
+    """(n_queries + 1,): query q has the terms ``first[q]:first[q + 1]``."""
+
+
+def draw_terms(
+    graph: OrderGraph, offsets: np.ndarray, neighbours: int, draws: int, most_per_document: int, streams: np.ndarray
+) -> Terms:
+    """Join each edge to ``neighbours`` random others, ``draws`` times over.
+
+    Where this would make more than ``most_per_document`` terms per document, that many are drawn for edges picked at
+    random: an unbiased sample of the same mean, at a cost that stays linear in the list's length.
+    """
+    n_edges = _edges_of_queries(graph)
+    counts = np.minimum(n_edges * neighbours * draws, most_per_document * np.diff(offsets))
+    counts[n_edges < 2] = 0
+    first = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
+    terms = Terms(np.empty((first[-1], 4), np.uint32), np.empty(first[-1]), first)
+    _fill_terms(*graph, offsets, n_edges, neighbours * draws, streams, *terms)
+    return terms
+
+
+def _edges_of_queries(graph: OrderGraph) -> np.ndarray:
+    """(n_queries,) int64: how many edges each query has."""
+    if len(graph.first_edge):
+        return np.diff(graph.first_edge)
+    return count_pairs(graph.bounds, graph.first).astype(np.int64)
+
+
+@njit(cache=True, parallel=ONLY_PRANGE, error_model="numpy")
+def _fill_terms(
+    order: np.ndarray,
+    bounds: np.ndarray,
+    first_bound: np.ndarray,
+    winner: np.ndarray,
+    loser: np.ndarray,
+    weight: np.ndarray,
+    first_edge: np.ndarray,
+    offsets: np.ndarray,
+    n_edges: np.ndarray,
+    per_edge: int,
+    streams: np.ndarray,
+    documents: np.ndarray,
+    term_weight: np.ndarray,
+    first_term: np.ndarray,
+) -> None:
+    for q in prange(len(offsets) - 1):
+        edges = n_edges[q]
+        stream = streams[q : q + 1].copy()
+        first, last = first_term[q], first_term[q + 1]
+        every_edge = last - first == edges * per_edge
+        pair = np.empty(2, np.int64)
+        for t in range(first, last):
+            pair[0] = (t - first) % edges if every_edge else integer(stream, edges)
+            pair[1] = integer(stream, edges - 1)
+            pair[1] += pair[1] >= pair[0]  # an edge is not joined to itself
+            term_weight[t] = 1.0
+            for end in range(2):
+                if len(first_edge) > 0:
+                    e = first_edge[q] + pair[end]
+                    i, j = np.int64(winner[e]), np.int64(loser[e])
+                    term_weight[t] *= weight[e]
+                else:
+                    grades = bounds[first_bound[q] : first_bound[q + 1]]
+                    i, j = edge_at(order[offsets[q] : offsets[q + 1]], grades, pair[end])
+                documents[t, 2 * end], documents[t, 2 * end + 1] = i, j

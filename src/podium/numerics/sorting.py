@@ -1,0 +1,86 @@
+"""Stable order of one query's scores or labels, best first."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from podium.numerics.elementary import reinterpret
+
+COUNTING = 200
+"""Up to this length, counting each entry's betters, which vectorises, beats sorting by digits."""
+_DIGIT = 11
+_BUCKETS = 1 << _DIGIT
+
+
+@njit(error_model="numpy")
+def descending(x: np.ndarray, order: np.ndarray) -> None:
+    """Write to ``order`` the positions of ``x``, largest entry first, equal ones in their given order."""
+    if len(x) <= COUNTING:
+        _by_counting(x, order)
+    else:
+        _by_digits(x, order)
+
+
+@njit(error_model="numpy")
+def _by_counting(x: np.ndarray, order: np.ndarray) -> None:
+    n = len(x)
+    place = np.zeros(n, np.uint32)
+    for i in range(n):
+        # One comparison places two documents: a later one goes before this one only if it is strictly larger.
+        later, place_of_later = x[i + 1 :], place[i + 1 :]
+        larger = np.uint32(0)
+        for j in range(len(later)):
+            is_larger = np.uint32(later[j] > x[i])
+            larger += is_larger
+            place_of_later[j] += np.uint32(1) - is_larger
+        place[i] += larger
+    for i in range(n):
+        order[place[i]] = i
+
+
+@njit(error_model="numpy")
+def _by_digits(x: np.ndarray, order: np.ndarray) -> None:
+    """Radix sort, least significant digit first: linear in n, and stable because each pass is."""
+    n = len(x)
+    wide = x.itemsize == 8
+    keys, moved_keys, moved = np.empty(n, np.uint64), np.empty(n, np.uint64), np.empty(n, order.dtype)
+    for i in range(n):
+        keys[i] = _descending_key(x[i], wide)
+        order[i] = i
+    starts = np.empty(_BUCKETS, np.int64)
+    for shift in range(0, 64 if wide else 32, _DIGIT):
+        starts[:] = 0
+        for i in range(n):
+            starts[_digit(keys[i], shift)] += 1
+        if starts[_digit(keys[0], shift)] == n:
+            continue  # all alike in this digit
+        total = 0
+        for bucket in range(_BUCKETS):
+            size = starts[bucket]
+            starts[bucket] = total
+            total += size
+        for i in range(n):
+            bucket = _digit(keys[i], shift)
+            moved_keys[starts[bucket]] = keys[i]
+            moved[starts[bucket]] = order[i]
+            starts[bucket] += 1
+        for i in range(n):
+            keys[i] = moved_keys[i]
+            order[i] = moved[i]
+
+
+@njit(error_model="numpy")
+def _digit(key: np.uint64, shift: int) -> np.int64:
+    return np.int64((key >> np.uint64(shift)) & np.uint64(_BUCKETS - 1))
+
+
+@njit(error_model="numpy")
+def _descending_key(value: float, wide: bool) -> np.uint64:
+    """Bits that, read as an unsigned number, grow as the value falls."""
+    bits = np.uint64(reinterpret(value + type(value)(0)))  # −0 becomes +0, which it equals
+    sign = np.uint64(1) << np.uint64(63 if wide else 31)
+    every = sign | (sign - np.uint64(1))
+    bits &= every
+    # Of negative numbers the magnitude falls as the value grows: their bits stand as they are.
+    return bits if bits & sign else bits ^ every ^ sign

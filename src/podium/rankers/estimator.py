@@ -1,0 +1,305 @@
+"""What all rankers share: the scikit-learn estimator around a loss, a scorer and a trainer."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
+
+from podium.core.parameters import choose
+from podium.data.normalize import WITHIN_QUERY
+from podium.data.queries import Queries
+from podium.losses.base import Loss
+from podium.rankers.inputs import as_generator, as_queries, as_rows_in_order, check_features, query_weights
+from podium.scorers.base import Model, Scorer, State
+from podium.scorers.linear.scorer import LinearModel
+from podium.scorers.standardization import Standardization
+from podium.training.base import Convergence, Fit, Problem, Progress, Trainer, Validation
+
+NORMALIZATIONS = (None, "standard", *WITHIN_QUERY)
+
+
+class BaseRanker(BaseEstimator):  # type: ignore[misc]
+    """A scikit-learn estimator that learns from lists and gives scores.
+
+    A subclass names its parts in :meth:`_loss`, :meth:`_scorer` and :meth:`_trainer`, or overrides :meth:`_train` if it
+    is not trained on a loss.
+
+    Attributes
+    ----------
+    model_ : the learned function from features to scores
+    coef_, intercept_ : weights of the features as they come (linear models only)
+    loss_parameters_ : what the loss itself learned; often empty
+    convergence_ : how the training ended, with its curves
+    n_iter_, n_features_in_, feature_names_in_, n_queries_, n_documents_
+    """
+
+    # With scikit-learn's metadata routing on, query ids reach a ranker without being asked for in every script.
+    __metadata_request__fit = {"qid": True}  # noqa: RUF012
+    __metadata_request__predict = {"qid": True}  # noqa: RUF012
+    __metadata_request__score = {"qid": True}  # noqa: RUF012
+
+    normalize: str | None
+    random_state: Any
+    verbose: int
+
+    model_: Model
+    coef_: np.ndarray
+    intercept_: float
+    loss_parameters_: np.ndarray
+    convergence_: Convergence
+    n_iter_: int
+    n_features_in_: int
+    feature_names_in_: np.ndarray
+    n_queries_: int
+    n_documents_: int
+    standardization_: Standardization | None
+    """Applied to features before scoring, for scorers that do not take it into themselves."""
+
+    def _loss(self) -> Loss | None:
+        """The loss that this ranker's parameters describe; None if it is not trained on one."""
+        return None
+
+    def _scorer(self) -> Scorer:
+        raise NotImplementedError
+
+    def _trainer(self) -> Trainer:
+        raise NotImplementedError
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        qid: Any = None,
+        *,
+        sample_weight: Any = None,
+        eval_set: Any = None,
+        eval_qid: Any = None,
+        eval_metric: Any = "ndcg@10",
+        callback: Callable[[Progress], Any] | None = None,
+    ) -> Self:
+        """Learn from lists.
+
+        Parameters
+        ----------
+        X : (n_documents, n_features) array, CSR matrix or frame; or Queries, which bring ``y`` and ``qid``
+        y : (n_documents,) grades, higher is better
+        qid : (n_documents,) the query of each document: any type, any order. Required: without it there are no lists.
+        sample_weight : (n_queries,), optional
+            In order of first appearance; or one per document, equal within each query.
+        eval_set : (X, y) or Queries, optional
+            Validation queries: early stopping, choice between iterations and restarts.
+        eval_qid : (n_validation_documents,), optional
+            Their query ids, where ``eval_set`` is a pair.
+        eval_metric : str or Metric
+            What is watched on them; ``"ndcg@5 (letor)"`` names a convention, else it is ``standard``.
+        callback : function of a :class:`podium.training.Progress`, optional
+            Called after each iteration or epoch; returning True stops the training.
+        """
+        queries = as_queries(X, y, qid, labelled=True)
+        if len(queries) == 0 or queries.n_documents == 0:
+            raise ValueError("0 sample(s): there is no document to learn from, and a minimum of 1 is required.")
+        choose("normalize", self.normalize, NORMALIZATIONS)  # type: ignore[arg-type]
+        self._set_features(queries)
+        self.standardization_ = None
+        weights = query_weights(sample_weight, queries)
+        validation = None if eval_set is None else self._validation_queries(eval_set, eval_qid)
+        fit = self._train(queries, weights, validation, eval_metric, callback)
+        self.model_, self.loss_parameters_, self.convergence_ = fit.model, fit.loss_parameters, fit.convergence
+        self.n_iter_ = fit.convergence.n_iter
+        self.n_queries_, self.n_documents_ = len(queries), queries.n_documents
+        self._expose_model()
+        return self
+
+    def _train(
+        self,
+        queries: Queries,
+        query_weight: np.ndarray | None,
+        validation: Queries | None,
+        eval_metric: Any,
+        callback: Callable[[Progress], Any] | None,
+    ) -> Fit:
+        loss, scorer = self._loss(), self._scorer()
+        assert loss is not None
+        if not scorer.accepts_missing:
+            queries.require_finite()
+        queries = self._within_query(queries)
+        folded = self._standardize(queries, scorer)
+        problem = Problem(
+            loss=loss,
+            scorer=scorer,
+            queries=self._standardized(queries),
+            query_weight=query_weight,
+            standardization=folded,
+            validation=self._validation(validation, eval_metric),
+            rng=as_generator(self.random_state),
+            callback=callback,
+            verbose=self.verbose,
+        )
+        return self._trainer().fit(problem)
+
+    def predict(self, X: Any, qid: Any = None) -> np.ndarray:
+        """(n_documents,) scores, higher is better, in the order of the rows given.
+
+        ``qid`` is needed only where a score depends on the other documents of its list: features normalised
+        within each query, or a listwise scorer.
+        """
+        queries = self._to_score(X, qid)
+        return queries.restore(self._scores(queries))
+
+    def rank(self, X: Any, qid: Any = None) -> np.ndarray:
+        """(n_documents,) rank of each document in its query, 1 is best, in the order of the rows given.
+
+        Documents with equal scores are ranked in the order they were given.
+        """
+        self._require_fitted()
+        queries = as_queries(X, qid=qid, labelled=False)
+        self._check_features(queries, X)
+        query = queries.query_of_document
+        best_first = np.lexsort((-self._scores(queries), query))  # stable: ties keep their order
+        ranks = np.empty(queries.n_documents, np.int64)
+        ranks[best_first] = np.arange(queries.n_documents) - queries.offsets[:-1][query] + 1
+        return queries.restore(ranks)
+
+    def score(self, X: Any, y: Any = None, qid: Any = None, sample_weight: Any = None) -> float:
+        """Mean NDCG@10 over the queries under the convention ``standard``; weights as in :meth:`fit`."""
+        from podium.metrics import metric
+
+        self._require_fitted()
+        queries = as_queries(X, y, qid, labelled=True)
+        self._check_features(queries, X)
+        values = metric("ndcg@10").per_query(queries.labels, self._scores(queries), queries.offsets)
+        return float(np.average(values, weights=query_weights(sample_weight, queries)))
+
+    def log_likelihood(self, X: Any, y: Any = None, qid: Any = None) -> float:
+        """Mean over lists of the log-probability of their labels, constants included.
+
+        For rankers whose loss is a likelihood: PMOP, ListMLE, PairTies (there, the sum over a list's pairs).
+        """
+        loss = self._loss()
+        likelihood = None if loss is None else loss.likelihood()
+        if likelihood is None:
+            raise ValueError(f"{type(self).__name__} does not model probabilities of labels")
+        self._require_fitted()
+        queries = as_queries(X, y, qid, labelled=True)
+        self._check_features(queries, X)
+        scores = self._scores(queries)
+        bound = likelihood.bind(queries.labels, queries.offsets)
+        return -bound.value_and_gradient(scores, parameters=self.loss_parameters_).value
+
+    def save(self, path: str | os.PathLike[str], *, dataset: str | None = None) -> None:
+        """Write the fitted ranker to one file, which :func:`podium.load` reads. No pickle: loading it runs no code.
+
+        ``dataset`` (a name, a version, a fingerprint) is kept in the file, and is in ``provenance_`` after loading.
+        """
+        from podium.files.models import save
+
+        save(self, path, dataset=dataset)
+
+    # ---- what the methods above are made of
+
+    def _needs_lists(self) -> bool:
+        """Does a document's score depend on the other documents of its query?"""
+        return self.normalize in WITHIN_QUERY or self._scorer().listwise
+
+    def _to_score(self, X: Any, qid: Any) -> Queries:
+        self._require_fitted()
+        if qid is None and not isinstance(X, Queries) and self._needs_lists():
+            why = f"normalize={self.normalize!r}" if self.normalize in WITHIN_QUERY else "its scorer"
+            raise ValueError(
+                f"this {type(self).__name__} looks at whole lists ({why}): give predict the query ids, qid="
+            )
+        queries = as_rows_in_order(X) if qid is None else as_queries(X, qid=qid, labelled=False)
+        self._check_features(queries, X)
+        return queries
+
+    def _scores(self, queries: Queries) -> np.ndarray:
+        """Scores in the grouped order."""
+        if not self._scorer().accepts_missing:
+            queries.require_finite()
+        return self.model_.scores(self._standardized(self._within_query(queries)))
+
+    def _within_query(self, queries: Queries) -> Queries:
+        return queries.normalized(self.normalize) if self.normalize in WITHIN_QUERY else queries  # type: ignore[arg-type]
+
+    def _standardize(self, queries: Queries, scorer: Scorer) -> Standardization | None:
+        """Learn the standardization asked for; returns it if it is for the scorer to take into its model."""
+        if self.normalize != "standard" or scorer.scale_free:
+            return None
+        standardization = Standardization.fit(queries.features)
+        if scorer.folds_standardization:
+            return standardization
+        self.standardization_ = standardization
+        return None
+
+    def _standardized(self, queries: Queries) -> Queries:
+        return queries if self.standardization_ is None else self.standardization_.apply(queries)
+
+    def _validation_queries(self, eval_set: Any, eval_qid: Any) -> Queries:
+        if isinstance(eval_set, Queries):
+            queries = as_queries(eval_set, qid=eval_qid, labelled=True)
+        else:
+            if not isinstance(eval_set, tuple | list) or len(eval_set) != 2:
+                raise ValueError("eval_set must be Queries or a pair (X, y) with their query ids in eval_qid")
+            if eval_qid is None:
+                raise ValueError("eval_qid is missing: the query ids of the documents in eval_set")
+            X, y = eval_set
+            queries = as_queries(X, y, eval_qid, labelled=True)
+        if queries.n_documents == 0:
+            raise ValueError("eval_set holds no document")
+        self._check_features(queries, eval_set if isinstance(eval_set, Queries) else eval_set[0])
+        if not self._scorer().accepts_missing:
+            queries.require_finite()
+        return queries
+
+    def _validation(self, queries: Queries | None, eval_metric: Any) -> Validation | None:
+        from podium.metrics import metric
+
+        if queries is None:
+            return None
+        return Validation(self._standardized(self._within_query(queries)), metric(eval_metric))
+
+    def _set_features(self, queries: Queries) -> None:
+        self.n_features_in_ = queries.n_features
+        if queries.feature_names is not None:
+            self.feature_names_in_ = np.array(queries.feature_names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+
+    def _check_features(self, queries: Queries, given: Any) -> None:
+        names = getattr(self, "feature_names_in_", None)
+        check_features(queries, self.n_features_in_, names, given=given, estimator=type(self).__name__)
+
+    def _expose_model(self) -> None:
+        if isinstance(self.model_, LinearModel):
+            self.coef_, self.intercept_ = self.model_.coef, self.model_.intercept
+
+    def _fitted_state(self) -> tuple[dict[str, Any], State]:
+        """What fitting gave: JSON, and arrays and texts by name."""
+        from podium.rankers.state import fitted_state
+
+        return fitted_state(self)
+
+    def _restore_fitted(self, fitted: dict[str, Any], state: State) -> None:
+        """Become what :meth:`_fitted_state` describes."""
+        from podium.rankers.state import restore_fitted
+
+        restore_fitted(self, fitted, state)
+
+    def _require_fitted(self) -> None:
+        if not hasattr(self, "model_"):
+            raise NotFittedError(f"this {type(self).__name__} is not fitted yet: call fit first")
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "model_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.input_tags.sparse = self.normalize not in WITHIN_QUERY
+        tags.input_tags.allow_nan = self._scorer().accepts_missing
+        return tags

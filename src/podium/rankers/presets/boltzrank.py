@@ -1,0 +1,165 @@
+"""BoltzRank: individual or pairwise potentials trained on the expected value of a metric."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from podium.core.parameters import require_number
+from podium.data.grouping import places_within
+from podium.data.queries import Queries
+from podium.losses.base import Loss
+from podium.losses.boltzrank import BoltzRankLoss
+from podium.rankers.presets.listwise import seed_of
+from podium.rankers.presets.restarted import RestartedPreset
+from podium.scorers.base import Scorer
+from podium.scorers.network.mlp import MLP
+from podium.scorers.network.potentials import Potentials
+from podium.training.base import Fit, Problem, Trainer
+
+
+class BoltzRank(RestartedPreset):
+    """BoltzRank: a small network that maximises the expected metric under a Boltzmann distribution over rankings.
+
+    Volkovs, Zemel: BoltzRank: learning to maximize expected ranking gain. ICML 2009.
+
+    Parameters
+    ----------
+    pairwise : bool
+        False: a document's score is a function of its features (BoltzRank1). True: a sum over all pairs with the other
+        documents of its list is added (BoltzRank2); then ``predict`` needs ``qid``.
+    metric : str or Metric
+        What is maximised: any metric, under any convention, ``"ndcg@5"``, ``"map (letor)"``, …
+    weight : float, or several to choose from
+        λ of the expected metric; the rest goes to a cross entropy with the rankings that the labels make likely.
+    n_samples : int
+        Rankings per query.
+    hidden : int, or several to choose from
+        Hidden units of the individual potential; by default the paper's 5, or 3 beside pairwise ones.
+    pair_hidden : int, or several to choose from
+        Hidden units of the pairwise potential.
+    pool : {"sum", "mean"}
+        Over the other documents of the list: the paper's sum, or the mean, which suits lists of different lengths.
+    l2 : float, or several to choose from
+        Penalty on the weights.
+    restarts, n_jobs : int
+        Random starts, of which the best on the validation queries is kept, and how many run side by side.
+    early_stopping : bool
+        With validation queries: keep each run's best epoch and stop after ``patience`` epochs without a better one.
+        False trains to the end and chooses between runs only, which is wiser where validation queries are few.
+    epochs, batch_size, learning_rate, patience
+        See :class:`podium.training.Stochastic`.
+    subsample_irrelevant : float
+        Share of the documents of grade 0 (or below) of each training query that is left out at random, for lists that
+        are nearly all irrelevant. Validation queries keep all theirs.
+    normalize, random_state, verbose
+        See :class:`podium.Ranker`.
+
+    Examples
+    --------
+    >>> import podium
+    >>> queries = podium.make_queries(n_queries=60, n_documents=10, n_features=5)
+    >>> train, valid = queries.take(range(40)), queries.take(range(40, 60))
+    >>> ranker = BoltzRank(hidden=[1, 5], restarts=2, epochs=20, random_state=0).fit(train, eval_set=valid)
+    >>> ranker.chosen_["hidden"] in (1, 5), ranker.score(valid) > 0.7
+    (True, True)
+    """
+
+    searchable: ClassVar[tuple[str, ...]] = ("weight", "hidden", "pair_hidden", "l2")
+
+    def __init__(
+        self,
+        pairwise: bool = False,
+        metric: Any = "ndcg@5",
+        weight: float | Sequence[float] = 0.9,
+        n_samples: int = 100,
+        hidden: int | Sequence[int] | None = None,
+        pair_hidden: int | Sequence[int] = 5,
+        pool: str = "sum",
+        l2: float | Sequence[float] = 1e-3,
+        restarts: int = 10,
+        epochs: int = 100,
+        batch_size: int = 1,
+        learning_rate: float = 0.003,
+        early_stopping: bool = True,
+        patience: int | None = 10,
+        subsample_irrelevant: float = 0.0,
+        normalize: str | None = "standard",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.pairwise = pairwise
+        self.metric = metric
+        self.weight = weight
+        self.n_samples = n_samples
+        self.hidden = hidden
+        self.pair_hidden = pair_hidden
+        self.pool = pool
+        self.l2 = l2
+        self.restarts = restarts
+        self.epochs = epochs
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.early_stopping = early_stopping
+        self.patience = patience
+        self.subsample_irrelevant = subsample_irrelevant
+        self.normalize = normalize
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _loss(self) -> Loss:
+        return BoltzRankLoss(
+            self.metric, self._value("weight"), self.n_samples, random_state=seed_of(self.random_state)
+        )
+
+    def _scorer(self) -> Scorer:
+        hidden, l2 = self._value("hidden"), self._value("l2")
+        if self.pairwise:
+            return Potentials(3 if hidden is None else hidden, self._value("pair_hidden"), self.pool, l2)
+        return MLP(5 if hidden is None else hidden, output="tanh", l2=l2)
+
+    def _settings(self) -> list[dict[str, Any]]:
+        if not self.pairwise and isinstance(self.pair_hidden, list | tuple):
+            raise ValueError("pair_hidden are the hidden units of pairwise potentials: give pairwise=True")
+        return super()._settings()
+
+    def _trainer(self) -> Trainer:
+        require_number("subsample_irrelevant", self.subsample_irrelevant, at_least=0)
+        if self.subsample_irrelevant >= 1:
+            raise ValueError(f"subsample_irrelevant must be below 1; got {self.subsample_irrelevant!r}")
+        trainer = super()._trainer()
+        return trainer if self.subsample_irrelevant == 0 else _Subsampled(trainer, self.subsample_irrelevant)
+
+
+class _Subsampled(Trainer):
+    """Leaves irrelevant documents out before training; features are normalised by then, over whole lists."""
+
+    def __init__(self, trainer: Trainer, share: float) -> None:
+        self.trainer = trainer
+        self.share = share
+
+    def fit(self, problem: Problem) -> Fit:
+        (rng,) = problem.rng.spawn(1)
+        return self.trainer.fit(replace(problem, queries=drop_irrelevant(problem.queries, self.share, rng)))
+
+
+def drop_irrelevant(queries: Queries, share: float, rng: np.random.Generator) -> Queries:
+    """The queries without a random ``share`` (rounded down) of each one's documents of grade 0 or below."""
+    irrelevant = queries.labels <= 0
+    query = queries.query_of_document
+    place = places_within(queries.offsets, ~irrelevant, rng.random(queries.n_documents))  # irrelevant ones first
+    n_irrelevant = np.bincount(query, irrelevant, minlength=len(queries))
+    keep = ~irrelevant | (place >= np.floor(share * n_irrelevant)[query])
+    kept = Queries(
+        queries.features[keep],
+        queries.labels[keep],
+        sizes=np.bincount(query[keep], minlength=len(queries)),
+        feature_names=queries.feature_names,
+    )
+    kept.qids = queries.qids
+    return kept

@@ -1,0 +1,114 @@
+"""Floors that every comparison should show: chance, and the best single feature."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from podium.data.queries import Queries
+from podium.rankers.estimator import BaseRanker
+from podium.rankers.inputs import as_generator
+from podium.scorers.base import Scorer
+from podium.scorers.chance import Hash, HashModel
+from podium.scorers.linear.scorer import Linear, LinearModel
+from podium.scorers.thresholds import by_column, column
+from podium.training.base import Convergence, Fit, Progress
+
+
+class RandomRanker(BaseRanker):
+    """Scores that know nothing: pseudo-random numbers in [0, 1).
+
+    A document's score is a hash of the seed and the document's features, so it does not depend on the other rows or on
+    their order; documents with equal features tie.
+
+    Parameters
+    ----------
+    random_state : int, optional
+    """
+
+    def __init__(self, random_state: Any = None) -> None:
+        self.random_state = random_state
+
+    normalize = None
+    verbose = 0
+
+    def _train(self, queries: Queries, *_: Any) -> Fit:
+        seed = as_generator(self.random_state).integers(2**63)
+        return Fit(HashModel(int(seed)), np.empty(0), Convergence(True, "nothing to learn", n_iter=1))
+
+    def _scorer(self) -> Scorer:
+        return Hash()
+
+
+class BestFeature(BaseRanker):
+    """The single feature, upwards or downwards, whose ranking has the best NDCG@10.
+
+    It is chosen on the validation queries where there are some, else on the training queries; the first of equals.
+
+    Parameters
+    ----------
+    metric : str or Metric
+        What makes a feature the best.
+
+    Attributes
+    ----------
+    feature_ : int
+        The chosen feature's number.
+    direction_ : {1, -1}
+        Whether higher or lower values are better.
+    """
+
+    def __init__(self, metric: Any = "ndcg@10") -> None:
+        self.metric = metric
+
+    normalize = None
+    random_state = None
+    verbose = 0
+    feature_: int
+    direction_: int
+
+    def _train(
+        self,
+        queries: Queries,
+        query_weight: np.ndarray | None,
+        validation: Queries | None,
+        eval_metric: Any,
+        callback: Callable[[Progress], Any] | None,
+    ) -> Fit:
+        from podium.metrics import metric
+
+        queries.require_finite()
+        judged_on, weights = (queries, query_weight) if validation is None else (validation, None)
+        measure = metric(self.metric)
+        merits = np.empty((queries.n_features, 2))
+        features = by_column(judged_on.features)
+        for j in range(queries.n_features):
+            values = column(features, j)
+            for k, direction in enumerate((1.0, -1.0)):
+                per_query = measure.per_query(
+                    judged_on.labels, direction * values, judged_on.offsets, judged_on.document_ids
+                )
+                merits[j, k] = _mean(per_query, weights)
+        feature, downwards = divmod(int(np.argmax(merits)), 2)
+        coef = np.zeros(queries.n_features)
+        coef[feature] = -1.0 if downwards else 1.0
+        message = f"feature {feature} {'downwards' if downwards else 'upwards'}: {measure} {merits.max():.4f}"
+        return Fit(LinearModel.from_coefficients(coef), np.empty(0), Convergence(True, message, n_iter=1))
+
+    def _expose_model(self) -> None:
+        super()._expose_model()
+        self.feature_ = int(np.argmax(np.abs(self.coef_)))
+        self.direction_ = int(self.coef_[self.feature_])
+
+    def _scorer(self) -> Scorer:
+        return Linear()
+
+
+def _mean(values: np.ndarray, weights: np.ndarray | None) -> float:
+    """Over the queries that have a value."""
+    defined = ~np.isnan(values)
+    weights = np.ones(len(values)) if weights is None else weights
+    total = float(weights[defined].sum())
+    return float(values[defined] @ weights[defined]) / total if total > 0 else 0.0

@@ -1,0 +1,143 @@
+"""PMOP: ordered partitions, and what the model knows of a list."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from podium.core.parameters import require_count
+from podium.losses.base import Loss
+from podium.losses.pmop.loss import PMOPLoss
+from podium.numerics.random import streams
+from podium.numerics.subsets.answers import best_group, sample_partitions
+from podium.numerics.subsets.sampling import ARITHMETIC, GEOMETRIC
+from podium.rankers.inputs import as_queries
+from podium.rankers.presets.linear import LinearPreset
+from podium.rankers.presets.listwise import seed_of
+from podium.training.base import Trainer
+from podium.training.stochastic import Stochastic
+
+
+class PairProbabilities(NamedTuple):
+    """For each pair asked about: the first document above the second, both tied, the first below. They sum to 1."""
+
+    above: np.ndarray
+    tied: np.ndarray
+    below: np.ndarray
+
+
+class PMOP(LinearPreset):
+    """PMOP: likelihood of the ordered partition that the grades make; tied documents are chosen together.
+
+    Truyen, Phung, Venkatesh: Probabilistic models over ordered partitions with applications in document ranking and
+    collaborative filtering. SDM 2011.
+
+    Parameters
+    ----------
+    potential : {"arithmetic", "geometric"}
+        How well documents go together: the mean of their e^s, or e to the mean of their s.
+    method : {"exact", "gibbs", "mh"}
+        The likelihood itself, or the paper's samplers, which are trained with stochastic steps.
+    steps, proposal_correction
+        Of the samplers, see :class:`podium.losses.PMOPLoss`.
+    l2, l1, max_iter, tolerance, normalize, random_state, verbose
+        See :class:`LinearPreset`. For the samplers, ``max_iter`` counts epochs and ``tolerance`` has no meaning.
+
+    Examples
+    --------
+    >>> import podium
+    >>> queries = podium.make_queries(n_queries=50, n_documents=8, n_features=5)
+    >>> ranker = podium.PMOP(l2=0.1).fit(queries)
+    >>> first = queries.take([0])
+    >>> p = ranker.top_probability(first)
+    >>> bool(p[ranker.rank(first) == 1] == p.max())
+    True
+    """
+
+    def __init__(
+        self,
+        potential: str = "arithmetic",
+        method: str = "exact",
+        steps: int = 1,
+        proposal_correction: bool = True,
+        l2: float = 1e-3,
+        l1: float = 0.0,
+        max_iter: int = 1000,
+        tolerance: float = 1e-8,
+        normalize: str | None = "standard",
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        super().__init__(l2, l1, max_iter, tolerance, normalize, random_state, verbose)
+        self.potential = potential
+        self.method = method
+        self.steps = steps
+        self.proposal_correction = proposal_correction
+
+    def _loss(self) -> Loss:
+        seed = seed_of(self.random_state)
+        return PMOPLoss(self.potential, self.method, self.steps, self.proposal_correction, random_state=seed)
+
+    def _trainer(self) -> Trainer:
+        if self.method == "exact":
+            return super()._trainer()
+        return Stochastic(
+            epochs=min(self.max_iter, 100), learning_rate=0.1, schedule="sqrt", optimizer="sgd", patience=None
+        )
+
+    def top_probability(self, X: Any, qid: Any = None) -> np.ndarray:
+        """(n_documents,) probability that each document is in the best group of its list; exact.
+
+        Under the arithmetic potential about half of a long list shares the best group, whatever the scores: only the
+        one document that leads it is chosen by score. Under the geometric potential the scores speak for all members.
+        """
+        queries, scores = self._lists(X, qid)
+        return queries.restore(best_group(self._kind(), scores, queries.offsets))
+
+    def pair_probabilities(
+        self, X: Any, first: Any, second: Any, qid: Any = None, *, n_samples: int = 10_000
+    ) -> PairProbabilities:
+        """Probabilities that rows ``first`` of X rank above, tie with or rank below rows ``second`` of the same lists.
+
+        Both are row numbers, single or of equal length. Estimated from ``n_samples`` partitions of each list drawn from
+        the model (exact draws, seeded by ``random_state``): the standard error is at most 1/(2√n_samples).
+        """
+        queries, scores = self._lists(X, qid)
+        place = queries.restore(np.arange(queries.n_documents))
+        i, j = (place[np.atleast_1d(np.asarray(rows, np.int64))] for rows in (first, second))
+        return pairs_in_lists(self._kind(), scores, queries.offsets, i, j, n_samples, seed_of(self.random_state))
+
+    def _kind(self) -> int:
+        return potential_kind(self.potential)
+
+    def _lists(self, X: Any, qid: Any) -> tuple[Any, np.ndarray]:
+        self._require_fitted()
+        queries = as_queries(X, qid=qid, labelled=False)
+        self._check_features(queries, X)
+        return queries, self._scores(queries)
+
+
+def potential_kind(potential: Any) -> int:
+    """The number by which the samplers know a potential."""
+    if potential not in ("arithmetic", "geometric"):
+        raise ValueError("probabilities are known for the arithmetic and the geometric potential only")
+    return GEOMETRIC if potential == "geometric" else ARITHMETIC
+
+
+def pairs_in_lists(
+    kind: int, scores: np.ndarray, offsets: np.ndarray, i: np.ndarray, j: np.ndarray, n_samples: int, seed: int
+) -> PairProbabilities:
+    """How rows ``i`` of the grouped scores compare with rows ``j`` of the same lists, from partitions of each list."""
+    require_count("n_samples", n_samples)
+    query = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    if len(i) != len(j) or (query[i] != query[j]).any():
+        raise ValueError("first and second must be row numbers of documents of the same lists, pair by pair")
+    above, tied = np.empty(len(i)), np.empty(len(i))
+    for q in np.unique(query[i]):
+        start, stop = offsets[q], offsets[q + 1]
+        groups = sample_partitions(kind, scores[start:stop], n_samples, streams(seed, int(q), n_samples))
+        asked = np.flatnonzero(query[i] == q)
+        mine, other = groups[:, i[asked] - start], groups[:, j[asked] - start]
+        above[asked], tied[asked] = (mine < other).mean(axis=0), (mine == other).mean(axis=0)
+    return PairProbabilities(above, tied, 1.0 - above - tied)

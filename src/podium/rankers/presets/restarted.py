@@ -1,0 +1,92 @@
+"""What presets share that start at random: several starts, and settings chosen on validation queries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import product
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import clone
+
+from podium.data.queries import Queries
+from podium.rankers.estimator import BaseRanker
+from podium.scorers.base import State
+from podium.training.base import Fit, Progress, Trainer
+from podium.training.restarts import BestFit, Restarts
+from podium.training.stochastic import Stochastic
+
+
+class RestartedPreset(BaseRanker):
+    """A loss and a scorer trained by stochastic steps from several random starts.
+
+    A parameter named in ``searchable`` may be a list of values: all combinations are then trained and the one with the
+    best validation metric is kept.
+
+    Attributes
+    ----------
+    chosen_ : dict
+        The chosen value of each parameter that was given as a list.
+    """
+
+    searchable: ClassVar[tuple[str, ...]] = ()
+
+    restarts: int
+    epochs: int
+    batch_size: int
+    early_stopping: bool
+    patience: int | None
+    learning_rate: float
+    n_jobs: int | None
+    chosen_: dict[str, Any]
+
+    def _lists(self) -> dict[str, list[Any]]:
+        """The searchable parameters that were given several values."""
+        given = {name: getattr(self, name) for name in self.searchable}
+        lists = {name: list(values) for name, values in given.items() if isinstance(values, list | tuple)}
+        for name, values in lists.items():
+            if not values:
+                raise ValueError(f"{name} is an empty list: give a value, or several to choose from")
+        return lists
+
+    def _settings(self) -> list[dict[str, Any]]:
+        """All combinations of the values given as lists; a single, empty one if there are none."""
+        lists = self._lists()
+        return [dict(zip(lists, values, strict=True)) for values in product(*lists.values())]
+
+    def _value(self, name: str) -> Any:
+        """A searchable parameter: the value chosen, or the first one listed while nothing has been chosen."""
+        lists = self._lists()
+        return getattr(self, "chosen_", {}).get(name, lists[name][0]) if name in lists else getattr(self, name)
+
+    def _trainer(self) -> Trainer:
+        steps = Stochastic(
+            epochs=self.epochs, batch_size=self.batch_size, learning_rate=self.learning_rate, patience=self.patience
+        )
+        candidates = [clone(self).set_params(**chosen) for chosen in self._settings()]
+        parts = [(c._loss(), c._scorer()) for c in candidates]
+        return Restarts(steps, self.restarts, parts, self.early_stopping, self.n_jobs)
+
+    def _train(
+        self,
+        queries: Queries,
+        query_weight: np.ndarray | None,
+        validation: Queries | None,
+        eval_metric: Any,
+        callback: Callable[[Progress], Any] | None,
+    ) -> Fit:
+        fit = super()._train(queries, query_weight, validation, eval_metric, callback)
+        assert isinstance(fit, BestFit)
+        self.chosen_ = self._settings()[fit.candidate]
+        return fit
+
+    def _fitted_state(self) -> tuple[dict[str, Any], State]:
+        fitted, state = super()._fitted_state()
+        return fitted | {"chosen": self.chosen_}, state
+
+    def _restore_fitted(self, fitted: dict[str, Any], state: State) -> None:
+        chosen = fitted["chosen"]
+        if chosen not in self._settings():
+            raise ValueError(f"it says that {chosen!r} was chosen, which was not to choose from")
+        self.chosen_ = chosen
+        super()._restore_fitted(fitted, state)

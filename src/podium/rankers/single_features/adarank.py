@@ -1,0 +1,88 @@
+"""AdaRank's weighting: queries that the ensemble ranks badly by a metric count more.
+
+Xu, Li: AdaRank: a boosting algorithm for information retrieval. SIGIR 2007.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from podium.data.queries import Queries
+from podium.metrics import Metric
+from podium.rankers.single_features.loop import Rule, first_best, log_odds
+from podium.scorers.thresholds import by_column, column
+
+
+class MetricWeighting:
+    """Weak rankers are features; query q weighs exp(−E_q), where E_q is the metric of the ensemble's ranking of it.
+
+    What a feature's ranking is worth on each query never changes, so it is measured once, and a round costs one product
+    with that table and one measurement of the ensemble.
+
+    Parameters
+    ----------
+    queries : Queries
+    query_weight : (n_queries,)
+    metric : Metric
+        With values from −1 to 1.
+    scale : (n_features,)
+        What each feature is multiplied by as a weak ranker; 0 leaves it out.
+    downwards : bool
+        May a feature also rank with its lowest value first?
+    repeats : int
+        How often a feature may be chosen in a row.
+    """
+
+    def __init__(
+        self,
+        queries: Queries,
+        query_weight: np.ndarray,
+        metric: Metric,
+        scale: np.ndarray,
+        downwards: bool,
+        repeats: int,
+    ) -> None:
+        if metric.family == "dcg":
+            raise ValueError(f"AdaRank needs a metric that is at most 1, such as ndcg; {metric} is not")
+        self.queries = queries
+        self.metric = metric
+        self.repeats = repeats
+        directions = (1.0, -1.0) if downwards else (1.0,)
+        self.candidates = [(j, d * scale[j]) for j in range(queries.n_features) if scale[j] != 0 for d in directions]
+        self.merits = np.empty((len(self.candidates), len(queries)))
+        features = by_column(queries.features)
+        for row, (j, factor) in zip(self.merits, self.candidates, strict=True):
+            row[:] = self._measure(factor * column(features, j))
+        # Whether a query has a value is a matter of its labels, not of the ranking.
+        self.query_weight = np.where(np.isnan(self.merits).any(axis=0), 0.0, query_weight)
+        np.nan_to_num(self.merits, copy=False)
+        self.weights = self.query_weight
+        self.chosen: list[int] = []
+
+    def weigh(self, scores: np.ndarray) -> float:
+        total = self.query_weight.sum()
+        if not self.chosen or total == 0:  # nothing is ranked yet: queries count alike
+            self.weights = self.query_weight / max(total, np.finfo(float).tiny)
+            return 1.0
+        losses = self.query_weight * np.exp(-np.nan_to_num(self._measure(scores)))
+        self.weights = losses / losses.sum()
+        return float(losses.sum() / total)
+
+    def best_rule(self) -> Rule | None:
+        if not len(self.candidates) or not self.weights.any():
+            return None
+        merits = self.merits @ self.weights
+        last = self.chosen[-self.repeats :]
+        if len(last) == self.repeats and len(set(last)) == 1:
+            merits[last[0]] = -np.inf
+        best = first_best(merits)
+        merit = merits[best]
+        if merit <= 0:
+            return None
+        self.chosen.append(best)
+        j, factor = self.candidates[best]
+        return Rule(j, log_odds(1 + merit, 1 - merit) * factor)
+
+    def _measure(self, scores: np.ndarray) -> np.ndarray:
+        q = self.queries
+        return self.metric.per_query(q.labels, scores, q.offsets, q.document_ids)

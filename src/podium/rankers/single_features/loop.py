@@ -1,0 +1,139 @@
+"""The boosting loop: weigh, choose the best weak ranker, add it, and again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from podium.core.parameters import Parameterized, require_count, require_number
+from podium.data.queries import Queries
+from podium.scorers.thresholds import by_column, column
+from podium.training.base import Convergence, Progress, Validation
+from podium.training.monitor import Watch, warn_not_converged
+
+LARGEST_WEIGHT = 0.5 * np.log(2e6)
+"""Of one rule. A weak ranker that makes no mistake would have an infinite weight, and the rules after it no say."""
+ALIKE = 1e-9
+"""Merits that differ by less than this share are equal, so that rounding does not decide between weak rankers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A weak ranker with its weight: the value of one feature, or whether it is above a threshold."""
+
+    feature: int
+    weight: float
+    threshold: float | None = None
+
+    def scores(self, values: np.ndarray) -> np.ndarray:
+        """What the rule adds to the scores of documents with these values of its feature."""
+        return self.weight * (values if self.threshold is None else values > self.threshold)
+
+
+class Weighting(Protocol):
+    """What makes one boosting method differ from another. It is made for given training queries."""
+
+    def weigh(self, scores: np.ndarray) -> float:
+        """Weigh queries or pairs by how badly these scores rank them; returns the loss."""
+        ...
+
+    def best_rule(self) -> Rule | None:
+        """The weak ranker that does best under the present weights; None if none is better than chance."""
+        ...
+
+
+class Boosting(Parameterized):
+    """The loop that all methods share.
+
+    Parameters
+    ----------
+    n_rounds : int
+        Rules to choose, at most.
+    learning_rate : float
+        Each rule's weight is multiplied by this. The papers have 1.
+    early_stopping : bool
+        With validation queries: keep the best round. False keeps all, and the validation queries are only watched.
+    patience : int, optional
+        With early stopping: stop after so many rounds without a better one.
+    """
+
+    def __init__(
+        self,
+        n_rounds: int = 100,
+        learning_rate: float = 1.0,
+        early_stopping: bool = True,
+        patience: int | None = None,
+    ) -> None:
+        self.n_rounds = n_rounds
+        self.learning_rate = learning_rate
+        self.early_stopping = early_stopping
+        self.patience = patience
+
+    def check(self) -> None:
+        require_count("n_rounds", self.n_rounds)
+        require_number("learning_rate", self.learning_rate, above=0)
+        if self.patience is not None:
+            require_count("patience", self.patience)
+
+    def run(
+        self,
+        weighting: Weighting,
+        queries: Queries,
+        validation: Validation | None = None,
+        callback: Callable[[Progress], Any] | None = None,
+        verbose: int = 0,
+    ) -> tuple[list[Rule], Convergence]:
+        """The rules that were kept, in the order they were chosen, and how it went."""
+        patience = self.patience if self.early_stopping else None
+        watch = Watch(validation, callback, verbose, patience=patience, step="round")
+        ensembles = [_Ensemble(queries)] if validation is None else [_Ensemble(queries), _Ensemble(validation.queries)]
+        rules: list[Rule] = []
+        message, converged, interrupted = f"{self.n_rounds} rounds", None, False
+        try:
+            weighting.weigh(ensembles[0].scores)
+            while len(watch.losses) < self.n_rounds:
+                rule = weighting.best_rule()
+                if rule is None:
+                    message, converged = "no weak ranker is better than chance any more", True
+                    break
+                rules.append(Rule(rule.feature, self.learning_rate * rule.weight, rule.threshold))
+                for ensemble in ensembles:
+                    ensemble.add(rules[-1])
+                loss = weighting.weigh(ensembles[0].scores)
+                if watch.record(loss, None if validation is None else validation.judge_scores(ensembles[1].scores)):
+                    message, converged = str(watch.reason), watch.out_of_patience or None
+                    break
+        except KeyboardInterrupt:
+            message, interrupted = "interrupted; the rules so far are kept", True
+            warn_not_converged(f"feature boosting: {message}")
+        best = self.early_stopping and watch.best_iter is not None
+        kept = rules[: watch.best_iter if best else len(watch.losses)]
+        return kept, watch.convergence(
+            converged, message, n_evaluations=len(watch.losses), best=best, interrupted=interrupted
+        )
+
+
+class _Ensemble:
+    """The scores that the rules so far give to some queries."""
+
+    def __init__(self, queries: Queries) -> None:
+        self.features = by_column(queries.features)
+        self.scores = np.zeros(queries.n_documents)
+
+    def add(self, rule: Rule) -> None:
+        self.scores += rule.scores(column(self.features, rule.feature))
+
+
+def log_odds(good: float, bad: float) -> float:
+    """½ ln(good / bad), within limits: the weight of a rule that is right with weight ``good``, wrong with ``bad``."""
+    if good <= 0 or bad <= 0:
+        return LARGEST_WEIGHT if good > 0 else -LARGEST_WEIGHT if bad > 0 else 0.0
+    return float(np.clip(0.5 * np.log(good / bad), -LARGEST_WEIGHT, LARGEST_WEIGHT))
+
+
+def first_best(merits: np.ndarray) -> int:
+    """Where the highest merit is; the first place of those that are equal but for rounding."""
+    return int(np.argmax(merits >= merits.max() - ALIKE * abs(merits.max())))

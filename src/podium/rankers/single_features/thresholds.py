@@ -1,0 +1,68 @@
+"""Weak rankers of the form "feature above threshold", all of them judged in one pass over binned features."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from podium.metrics.measuring import in_parallel
+from podium.scorers.thresholds import by_column, column
+
+
+class Thresholds:
+    """Candidate thresholds of each feature, and how many of them each document exceeds.
+
+    Parameters
+    ----------
+    features : (n_documents, n_features), dense or CSR
+    n_thresholds : int
+        Of each feature, at most: a feature with more distinct values has them at equal shares of the documents.
+    """
+
+    def __init__(self, features: Any, n_thresholds: int) -> None:
+        n, width = features.shape
+        features = by_column(features)
+        self.values = [_thresholds(np.sort(column(features, j)), n_thresholds) for j in range(width)]
+        most = max(map(len, self.values), default=0)
+        self.codes = np.empty((width, n), np.uint8 if most < 256 else np.uint16)
+        for j, values in enumerate(self.values):
+            self.codes[j] = np.searchsorted(values, column(features, j))
+        self.edges = np.empty((width, most + 1))
+
+    def weigh(self, potential: np.ndarray) -> np.ndarray:
+        """(n_features, most thresholds + 1): the potential of the documents above each threshold."""
+        width, n = self.codes.shape
+        in_parallel(_sum_above, np.arange(width + 1) * n, self.codes, potential, self.edges)
+        return self.edges
+
+    def above(self, feature: int, k: int) -> np.ndarray:
+        """(n_documents,) bool: which documents exceed the feature's threshold number ``k``."""
+        return self.codes[feature] > k
+
+
+def _thresholds(ascending: np.ndarray, n_thresholds: int) -> np.ndarray:
+    n = len(ascending)
+    steps = 1 + np.flatnonzero(ascending[1:] > ascending[:-1])  # a threshold may lie before each of these
+    if len(steps) > n_thresholds:
+        wanted = np.arange(1, n_thresholds + 1) * (n / (n_thresholds + 1))
+        steps = np.unique(steps[np.minimum(np.searchsorted(steps, wanted), len(steps) - 1)])
+    below, above = ascending[steps - 1], ascending[steps]
+    middle = below + 0.5 * (above - below)
+    return np.where(middle < above, middle, below)  # between neighbouring numbers there is no middle
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _sum_above(first: int, stop: int, codes: np.ndarray, potential: np.ndarray, edges: np.ndarray) -> None:
+    """Fill rows ``first:stop`` of ``edges``: entry k is the sum over documents with a code above k."""
+    for j in range(first, stop):
+        of_feature, sums = codes[j], edges[j]
+        sums[:] = 0.0
+        for i in range(len(of_feature)):
+            sums[of_feature[i]] += potential[i]
+        above = 0.0
+        for k in range(len(sums) - 1, -1, -1):
+            in_bin = sums[k]
+            sums[k] = above
+            above += in_bin

@@ -1,0 +1,329 @@
+"""Ratings of items by users: the lists of collaborative filtering, where equal stars are ties.
+
+A user is a query, an item a document, a rating its grade. Ratings are held as :class:`podium.Queries` hold
+documents: those of user ``u`` are the slice ``offsets[u]:offsets[u + 1]``, so any loss or metric applies to them as is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Self
+
+import numpy as np
+
+from podium.core.parameters import choose
+from podium.data.grouping import number_by_first_appearance
+from podium.data.ids import Ids
+
+DUPLICATES = ("last", "first", "mean", "error")
+
+
+class Ratings:
+    """Users' ratings of items, grouped by user.
+
+    Users and items are numbered in order of first appearance; a user's ratings keep their order.
+
+    Parameters
+    ----------
+    users, items : (n_ratings,)
+        Ids of any type, in any order.
+    values : (n_ratings,)
+        Ratings, higher is better, finite.
+    times : (n_ratings,), optional
+        When each rating was given, in any unit that sorts.
+    duplicates : {"last", "first", "mean", "error"}
+        What to do where a user rates an item more than once: keep the last (by time if times are given, else by row),
+        keep the first, average (with the last one's time), or refuse. How many were merged is in ``n_duplicates``.
+
+    Attributes
+    ----------
+    offsets : (n_users + 1,) int64
+    users, items : (n_ratings,)
+        Ids of each rating's user and item, grouped by user.
+    user, item : (n_ratings,) int64
+        Their numbers.
+    values : (n_ratings,) float64
+    times : (n_ratings,) or None
+    user_ids, item_ids : (n_users,) and (n_items,)
+        The ids behind the numbers, read-only.
+    n_duplicates : int
+
+    Examples
+    --------
+    >>> r = Ratings(["ann", "bob", "ann"], ["film", "film", "book"], [5, 3, 4])
+    >>> r.n_users, r.n_items, len(r)
+    (2, 2, 3)
+    >>> r.offsets.tolist(), r.values.tolist(), r.item_ids[r.item].tolist()
+    ([0, 2, 3], [5.0, 4.0, 3.0], ['film', 'book', 'film'])
+    """
+
+    offsets: np.ndarray
+    item: np.ndarray
+    values: np.ndarray
+    times: np.ndarray | None
+    user_numbers: Ids
+    """From ids to numbers."""
+    item_numbers: Ids
+    n_duplicates: int
+
+    def __init__(self, users: Any, items: Any, values: Any, times: Any = None, *, duplicates: str = "last") -> None:
+        numbers = _as_values(values)
+        user, user_ids = _numbered(users, len(numbers), "user")
+        item, item_ids = _numbered(items, len(numbers), "item")
+        self._set(user, item, numbers, times, user_ids, item_ids, duplicates)
+
+    @classmethod
+    def from_numbers(
+        cls,
+        user: Any,
+        item: Any,
+        values: Any,
+        times: Any = None,
+        *,
+        user_ids: Any,
+        item_ids: Any,
+        duplicates: str = "last",
+    ) -> Self:
+        """From numbers into lists of all user and item ids, which may hold users and items without ratings."""
+        self = object.__new__(cls)
+        numbers = _as_values(values)
+        all_users, all_items = _as_ids(user_ids, "user id"), _as_ids(item_ids, "item id")
+        user = _as_numbers(user, len(numbers), len(all_users), "user")
+        item = _as_numbers(item, len(numbers), len(all_items), "item")
+        self._set(user, item, numbers, times, all_users, all_items, duplicates)
+        return self
+
+    @classmethod
+    def from_triples(cls, rows: Iterable[Sequence[Any]], *, duplicates: str = "last") -> Self:
+        """From tuples ``(user, item, rating)`` or ``(user, item, rating, time)``."""
+        table = list(rows)
+        widths = {len(row) for row in table}
+        if not widths <= {3} and not widths <= {4}:
+            raise ValueError("every row must be (user, item, rating), or every row (user, item, rating, time)")
+        columns = list(zip(*table, strict=True)) or [(), (), ()]
+        return cls(*columns, duplicates=duplicates)
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: Any,
+        *,
+        user: str = "user",
+        item: str = "item",
+        rating: str = "rating",
+        time: str | None = None,
+        duplicates: str = "last",
+    ) -> Self:
+        """From a pandas, polars or pyarrow frame with these columns."""
+        from podium.data.frames import named_columns
+
+        columns = named_columns(frame, [user, item, *([] if time is None else [time])], [rating])
+        times = None if time is None else columns[time]
+        return cls(columns[user], columns[item], columns[rating], times, duplicates=duplicates)
+
+    @classmethod
+    def from_csr(cls, matrix: Any, *, user_ids: Any = None, item_ids: Any = None, duplicates: str = "last") -> Self:
+        """From a users × items SciPy sparse matrix, whose stored entries (zeros too) are the ratings.
+
+        Ids are row and column numbers if not given. Users and items without ratings are kept.
+        """
+        table = matrix.tocoo()
+        n_users, n_items = table.shape
+        user_ids = np.arange(n_users) if user_ids is None else user_ids
+        item_ids = np.arange(n_items) if item_ids is None else item_ids
+        if (len(user_ids), len(item_ids)) != (n_users, n_items):
+            raise ValueError(f"{len(user_ids)} user and {len(item_ids)} item ids for a {n_users} × {n_items} matrix")
+        return cls.from_numbers(
+            table.row, table.col, table.data, user_ids=user_ids, item_ids=item_ids, duplicates=duplicates
+        )
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @property
+    def n_users(self) -> int:
+        return len(self.user_numbers)
+
+    @property
+    def n_items(self) -> int:
+        return len(self.item_numbers)
+
+    @property
+    def user_ids(self) -> np.ndarray:
+        return self.user_numbers.ids
+
+    @property
+    def item_ids(self) -> np.ndarray:
+        return self.item_numbers.ids
+
+    @property
+    def users(self) -> np.ndarray:
+        """(n_ratings,) id of each rating's user, as ``predict(users, items)`` takes them."""
+        return self.user_ids[self.user]
+
+    @property
+    def items(self) -> np.ndarray:
+        """(n_ratings,) id of each rating's item."""
+        return self.item_ids[self.item]
+
+    @property
+    def sizes(self) -> np.ndarray:
+        """(n_users,) ratings of each user."""
+        return np.diff(self.offsets)
+
+    @property
+    def user(self) -> np.ndarray:
+        """(n_ratings,) number of each rating's user."""
+        return np.repeat(np.arange(self.n_users), self.sizes)
+
+    def take(self, ratings: Any) -> Self:
+        """Some of the ratings (a mask, or numbers in any order); all users and items keep their numbers."""
+        chosen = np.asarray(ratings)
+        rows = np.flatnonzero(chosen) if chosen.dtype == bool else np.sort(chosen.astype(np.int64))
+        return self._replace(
+            item=self.item[rows],
+            values=self.values[rows],
+            times=None if self.times is None else self.times[rows],
+            offsets=_offsets(np.bincount(self.user[rows], minlength=self.n_users)),
+        )
+
+    def take_users(self, users: Any) -> Self:
+        """The chosen users (numbers or a mask), in the order given, each with all ratings; items keep their numbers."""
+        chosen = np.asarray(users)
+        chosen = np.flatnonzero(chosen) if chosen.dtype == bool else chosen.astype(np.int64)
+        sizes = self.sizes[chosen]
+        offsets = _offsets(sizes)
+        rows = np.repeat(self.offsets[chosen] - offsets[:-1], sizes) + np.arange(offsets[-1])
+        return self._replace(
+            item=self.item[rows],
+            values=self.values[rows],
+            times=None if self.times is None else self.times[rows],
+            offsets=offsets,
+            user_numbers=Ids(_frozen(self.user_ids[chosen])),
+        )
+
+    def to_csr(self) -> Any:
+        """The users × items matrix of the ratings. A rating of zero is a stored zero."""
+        from scipy import sparse
+
+        return sparse.csr_matrix((self.values, self.item, self.offsets), shape=(self.n_users, self.n_items))
+
+    def __repr__(self) -> str:
+        merged = f", {self.n_duplicates} duplicates merged" if self.n_duplicates else ""
+        return f"Ratings({len(self)} ratings, {self.n_users} users, {self.n_items} items{merged})"
+
+    def _replace(self, **changes: Any) -> Self:
+        copy = object.__new__(type(self))
+        copy.__dict__.update(self.__dict__)
+        copy.__dict__.update(changes)
+        return copy
+
+    def _set(
+        self,
+        user: np.ndarray,
+        item: np.ndarray,
+        values: np.ndarray,
+        times: Any,
+        user_ids: np.ndarray,
+        item_ids: np.ndarray,
+        duplicates: str,
+    ) -> None:
+        choose("duplicates", duplicates, DUPLICATES)
+        self.user_numbers, self.item_numbers = Ids(_frozen(user_ids)), Ids(_frozen(item_ids))
+        when = None if times is None else _as_times(times, len(values))
+        rows, values, self.n_duplicates = self._merge(user, item, values, when, duplicates)
+        rows = rows[np.argsort(user[rows], kind="stable")]
+        self.item, self.values = item[rows], values[rows]
+        self.times = None if when is None else when[rows]
+        self.offsets = _offsets(np.bincount(user[rows], minlength=len(user_ids)))
+
+    def _merge(
+        self, user: np.ndarray, item: np.ndarray, values: np.ndarray, when: np.ndarray | None, duplicates: str
+    ) -> tuple[np.ndarray, np.ndarray, int]:
+        """The rows to keep, one per user and item; the values, averaged where asked for; how many rows go."""
+        pair = user * max(self.n_items, 1) + item
+        order = np.argsort(pair, kind="stable") if when is None else np.lexsort((when, pair))
+        is_last = np.append(np.diff(pair[order]) != 0, True) if len(order) else np.zeros(0, bool)
+        n_merged = int((~is_last).sum())
+        if n_merged == 0:
+            return np.arange(len(values)), values, 0
+        if duplicates == "error":
+            twice = order[np.flatnonzero(~is_last)[0]]
+            raise ValueError(
+                f"user {self.user_ids[user[twice]]} rates item {self.item_ids[item[twice]]} more than once "
+                f"({n_merged} such ratings); choose duplicates='last', 'first' or 'mean'"
+            )
+        starts = np.flatnonzero(np.concatenate(([True], is_last[:-1])))
+        kept = order[starts] if duplicates == "first" else order[is_last]
+        if duplicates == "mean":
+            counts = np.diff(np.append(starts, len(order)))
+            values = values.copy()
+            values[kept] = np.add.reduceat(values[order], starts) / counts
+        return np.sort(kept), values, n_merged
+
+
+def _numbered(ids: Any, n: int, what: str) -> tuple[np.ndarray, np.ndarray]:
+    """A number for each of ``n`` ids, in order of first appearance, and the distinct ids."""
+    array = _as_ids(ids, what)
+    if array.shape != (n,):
+        raise ValueError(f"{what}s must have one entry for each of the {n} ratings; got shape {array.shape}")
+    numbers, first = number_by_first_appearance(array)
+    return numbers, array[first]
+
+
+def _as_numbers(numbers: Any, n: int, n_ids: int, what: str) -> np.ndarray:
+    array = np.asarray(numbers)
+    if array.shape != (n,) or (n and not np.issubdtype(array.dtype, np.integer)):
+        raise ValueError(f"{what} must hold a whole number for each of the {n} ratings; got shape {array.shape}")
+    if n and not 0 <= array.min() <= array.max() < n_ids:
+        raise ValueError(f"{what} numbers must lie between 0 and {n_ids - 1}; they reach {array.min()} … {array.max()}")
+    return array.astype(np.int64)
+
+
+def _as_ids(ids: Any, what: str) -> np.ndarray:
+    """The ids as an array, one an entry, in which none is missing and a mixture of types is kept apart."""
+    array = np.asarray(ids)
+    if not isinstance(ids, np.ndarray) and (
+        array.ndim == 2 or (array.dtype.kind in "US" and not all(isinstance(x, str | bytes) for x in ids))
+    ):
+        array = np.empty(len(ids), dtype=object)
+        array[:] = list(ids)
+    if array.dtype.kind in "fM":
+        missing = array != array
+    elif array.dtype == object:
+        missing = np.fromiter((x is None or x != x for x in array), bool, len(array))
+    else:
+        return array
+    if missing.any():
+        raise ValueError(f"the {what} of row {int(np.flatnonzero(missing)[0])} is missing; every rating needs one")
+    return array
+
+
+def _frozen(ids: np.ndarray) -> np.ndarray:
+    view = ids.view()
+    view.flags.writeable = False
+    return view
+
+
+def _offsets(sizes: np.ndarray) -> np.ndarray:
+    return np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
+
+
+def _as_values(values: Any) -> np.ndarray:
+    array = np.array(values, dtype=np.float64)
+    if array.ndim != 1:
+        raise ValueError(f"values must be one-dimensional; got shape {array.shape}")
+    bad = np.flatnonzero(~np.isfinite(array))
+    if len(bad):
+        raise ValueError(f"the rating in row {bad[0]} is {array[bad[0]]}; ratings must be finite")
+    return array
+
+
+def _as_times(times: Any, n: int) -> np.ndarray:
+    array = np.asarray(times)
+    if array.shape != (n,):
+        raise ValueError(f"times must have one entry for each of the {n} ratings; got shape {array.shape}")
+    missing = np.flatnonzero(array != array)
+    if len(missing):
+        raise ValueError(f"the time of row {missing[0]} is missing; every rating needs one, or none has any")
+    return array

@@ -1,0 +1,90 @@
+"""Rankers of ratings to start from: fitted on all ratings, and scoring each rating as if they had not seen it.
+
+How much to trust another ranker can only be learned from scores of ratings that it was not fitted on. So the ratings
+are divided into folds, each user's as evenly as can be, and scored by rankers fitted on the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from podium.data.ids import Ids
+from podium.ratings.estimator import RatingRanker
+from podium.ratings.factors.model import FactorModel
+from podium.ratings.lists import RatingLists
+from podium.ratings.rankers.floors import PMF, GlobalRanking, ItemMean
+from podium.ratings.rankers.taste import TasteFactors
+from podium.training.threads import quiet_blas
+
+
+def standard_priors(random_state: Any = None) -> list[RatingRanker]:
+    """What is worth knowing beforehand: how good and how popular items are, and two views of users' tastes."""
+    seed = random_state if isinstance(random_state, int) else 0
+    return [
+        ItemMean(),
+        GlobalRanking(by="log popularity"),
+        PMF(n_factors=8, l2=9.0, max_iter=200, tol=1e-3, random_state=seed),
+        TasteFactors(by="rated", random_state=seed),
+        TasteFactors(by="ratings", random_state=seed),
+    ]
+
+
+def fit_priors(priors: Sequence[Any], lists: RatingLists, users: Ids, items: Ids) -> list[RatingRanker]:
+    """Copies of the rankers, fitted on these lists."""
+    return [_adopt(prior, users, items, lists) for prior in priors]
+
+
+def _adopt(prior: Any, users: Ids, items: Ids, lists: RatingLists) -> RatingRanker:
+    if not isinstance(prior, RatingRanker):
+        raise ValueError(f"priors must be rankers of ratings, such as podium.ItemMean(); got {prior!r}")
+    ranker: RatingRanker = clone(prior)
+    ranker.users_, ranker.items_, ranker.seen_ = users, items, lists
+    with quiet_blas():
+        return ranker._keep(ranker._train(lists, None, None))
+
+
+def out_of_fold(
+    priors: Sequence[RatingRanker], lists: RatingLists, n_folds: int, rng: np.random.Generator
+) -> np.ndarray:
+    """(n_ratings, n_priors) scores of the ratings by rankers that did not see them."""
+    scores = np.empty((len(lists.items), len(priors)))
+    if not priors:
+        return scores
+    fold = _folds(lists, n_folds, rng)
+    for k in range(n_folds):
+        asked = fold == k
+        rest = lists.where(~asked)
+        for p, prior in enumerate(priors):
+            model = centred(_adopt(prior, prior.users_, prior.items_, rest).model_)
+            scores[asked, p] = model.scores(lists.users[asked], lists.items[asked])
+    return scores
+
+
+def centred(model: FactorModel) -> FactorModel:
+    """The same ranking, every user's scores having mean 0 over the items.
+
+    A user's level does not matter to a ranking, but in scores out of fold it would tell: it is low where a high rating
+    is held out.
+    """
+    items, bias = model.item_factors, model.item_bias
+    return FactorModel(model.user_factors, items - items.mean(axis=0), bias - bias.mean())
+
+
+def combine(model: FactorModel, others: Sequence[FactorModel], weights: np.ndarray) -> FactorModel:
+    """One model whose scores are those of ``model`` plus the weighted ones of the others: factors side by side."""
+    return FactorModel(
+        np.hstack([model.user_factors, *(a * other.user_factors for a, other in zip(weights, others, strict=True))]),
+        np.hstack([model.item_factors, *(other.item_factors for other in others)]),
+        model.item_bias + sum(a * other.item_bias for a, other in zip(weights, others, strict=True)),
+    )
+
+
+def _folds(lists: RatingLists, n_folds: int, rng: np.random.Generator) -> np.ndarray:
+    """(n_ratings,) a fold for each rating, at random, each user's spread evenly and starting anywhere."""
+    place = lists.random_places(rng)
+    first = rng.integers(n_folds, size=len(lists))
+    return (place + first[lists.users]) % n_folds

@@ -1,0 +1,151 @@
+"""Kernel regression on the training documents' grades, with a learned width for each feature.
+
+    score(x) = Σ_i K(x_i, x) y_i / Σ_i K(x_i, x),      K(x_i, x) = exp(−½ Σ_l a_l² (x_il − x_l)²)
+
+Nadaraya & Watson's estimator over all training documents, or a sample of them (landmarks): the scorer of StructRank
+(Huang & Frey, NIPS 2008). What is learned are the widths a.
+
+All work is matrix products: distances are one product of the a-scaled features, and with W_xi = p_xi (y_i − score(x)),
+p = K/ΣK, whose rows sum to 0, the derivative is
+
+    ∂ score(x)/∂a_l = −a_l Σ_i W_xi (x_il − x_l)² = −a_l [ (W X²)_xl − 2 x_l (W X)_xl ].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from podium.core.parameters import choose, require_count
+from podium.data.queries import Queries
+from podium.scorers.base import Backward, Scorer, SmoothModel, State, require_array
+from podium.scorers.standardization import Standardization
+
+_TILE = 4_000_000  # kernel values held at once: 32 MB, whatever the sizes of lists and training set
+
+
+class KernelModel(SmoothModel):
+    """``theta`` are the widths; the landmarks' features and grades are part of the model."""
+
+    n_features: int
+
+    def __init__(
+        self, theta: np.ndarray, features: np.ndarray, grades: np.ndarray, landmark_qids: np.ndarray | None
+    ) -> None:
+        self.theta = theta
+        self.features = features
+        self.grades = grades
+        self.n_features = features.shape[1]
+        # In training a document must not see the grades of its own query: landmarks are hidden by query id.
+        self._landmark_qids = landmark_qids
+
+    def scores(self, queries: Queries) -> np.ndarray:
+        scores = np.empty(queries.n_documents)
+        for rows, _ in self._tiles(queries, leave_out=False):
+            scores[rows] = self._probabilities(queries.features[rows], None) @ self.grades
+        return scores
+
+    def forward(self, queries: Queries) -> tuple[np.ndarray, Backward]:
+        """Scores of *training* queries: each one's own documents are left out of the sum."""
+        scores = np.empty(queries.n_documents)
+        for rows, hidden in self._tiles(queries, leave_out=True):
+            scores[rows] = self._probabilities(queries.features[rows], hidden) @ self.grades
+        return scores, lambda d_scores: self._backward(queries, scores, d_scores)
+
+    def _backward(self, queries: Queries, scores: np.ndarray, d_scores: np.ndarray) -> np.ndarray:
+        gradient = np.zeros(self.n_features)
+        squares = self.features.astype(np.float64) ** 2
+        for rows, hidden in self._tiles(queries, leave_out=True):
+            x, g = queries.features[rows], d_scores[rows].astype(np.float64)
+            w = self._probabilities(x, hidden)
+            w *= g[:, None] * (self.grades[None, :] - scores[rows, None])
+            gradient += w.sum(axis=0) @ squares - 2.0 * (x * (w @ self.features)).sum(axis=0)
+        return -self.theta * gradient
+
+    def _probabilities(self, x: np.ndarray, hidden: np.ndarray | None) -> np.ndarray:
+        """(rows, landmarks) K/ΣK, computed from exponents so that far-away documents still get a nearest landmark."""
+        a = self.theta.astype(x.dtype)  # float32 features stay float32 through the products and the exponential
+        z, landmarks = x * a, self.features.astype(x.dtype, copy=False) * a
+        exponent = z @ landmarks.T
+        exponent -= 0.5 * (landmarks**2).sum(axis=1)  # ½|z|² is the same for the whole row and cancels
+        if hidden is not None:
+            exponent[:, hidden] = -np.inf
+        exponent -= exponent.max(axis=1, keepdims=True)
+        np.exp(exponent, out=exponent)
+        exponent /= exponent.sum(axis=1, keepdims=True)
+        return exponent
+
+    def _tiles(self, queries: Queries, *, leave_out: bool) -> Iterator[tuple[slice, np.ndarray | None]]:
+        """Slices of rows that fit in memory at once, with the landmarks to hide from each."""
+        height = max(1, _TILE // max(len(self.grades), 1))
+        if not leave_out or self._landmark_qids is None:
+            for start in range(0, queries.n_documents, height):
+                yield slice(start, min(start + height, queries.n_documents)), None
+            return
+        for q, (first, last) in enumerate(zip(queries.offsets[:-1], queries.offsets[1:], strict=True)):
+            hidden = np.flatnonzero(self._landmark_qids == queries.qids[q])
+            if len(hidden) == len(self.grades):
+                raise ValueError("kernel regression needs documents of at least two queries to learn from")
+            for start in range(first, last, height):
+                yield slice(start, min(start + height, last)), hidden
+
+    def state(self) -> State:
+        return {"widths": self.theta, "features": self.features.astype(np.float64), "grades": self.grades}
+
+    @classmethod
+    def from_state(cls, scorer: Scorer | None, state: State) -> Self:
+        grades = require_array(state, "grades", (None,))
+        widths = require_array(state, "widths", (None,))
+        features = require_array(state, "features", (len(grades), len(widths)))
+        return cls(widths, features, grades, None)
+
+
+class Kernel(Scorer):
+    """Nadaraya-Watson regression on the training documents' grades, one width per feature.
+
+    Parameters
+    ----------
+    n_landmarks : int, optional
+        Sum over this many training documents, drawn at random, instead of all: the cost of a score is proportional to
+        it.
+    leave_out : {"query", None}
+        In training, hide a document's own query from it (the default). None is the paper's way, in which a model reads
+        the answer; kept for comparison.
+    initial : {"uniform", "ones"}
+        Where the widths start: random in [0, 1], as in the paper, or all 1.
+
+    The grades are the values regressed on, so labels must be grades. The model keeps its landmarks' features.
+    """
+
+    model_class: ClassVar[type[KernelModel]] = KernelModel
+
+    def __init__(
+        self, n_landmarks: int | None = None, leave_out: str | None = "query", initial: str = "uniform"
+    ) -> None:
+        self.n_landmarks = n_landmarks
+        self.leave_out = leave_out
+        self.initial = initial
+
+    def start(
+        self,
+        queries: Queries,
+        rng: np.random.Generator,
+        *,
+        intercept: bool = False,
+        standardization: Standardization | None = None,
+    ) -> KernelModel:
+        choose("initial", self.initial, ("uniform", "ones"))
+        if self.leave_out not in ("query", None):
+            raise ValueError(f"leave_out must be 'query' or None; got {self.leave_out!r}")
+        if queries.is_sparse:
+            raise ValueError("kernel regression needs dense features: queries.with_features(features.toarray())")
+        rows: Any = slice(None)
+        if self.n_landmarks is not None:
+            require_count("n_landmarks", self.n_landmarks)
+            if self.n_landmarks < queries.n_documents:
+                rows = np.sort(rng.choice(queries.n_documents, self.n_landmarks, replace=False))
+        widths = rng.uniform(0.0, 1.0, queries.n_features) if self.initial == "uniform" else np.ones(queries.n_features)
+        qids = np.repeat(queries.qids, queries.sizes)[rows] if self.leave_out == "query" else None
+        return KernelModel(widths, queries.features[rows], queries.labels[rows], qids)

@@ -1,0 +1,288 @@
+"""Dense layers inside compiled loops: what small networks are made of.
+
+Documents are columns here: a block of them is a (width, documents) array, so that loops run along documents and
+vectorise however narrow a layer is. Everything is computed in the features' own type; sums over blocks are float64.
+
+A network's weights are one flat array: for each layer its matrix (outputs × inputs, row by row), then its biases. Its
+activations are one flat array too: for each layer, inputs included, a (width, documents) block.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.linalg.cython_blas  # noqa: F401  np.dot in compiled code is this; loaded here, thread limits can reach it
+from numba import njit, types
+from numba.extending import intrinsic
+from scipy import sparse
+
+from podium.numerics.elementary import FAST, exp
+
+LINEAR, TANH, RELU = range(3)
+ACTIVATIONS = ("linear", "tanh", "relu")
+
+# The scaled tanh 1.7159 tanh(2z/3) (LeCun's): ±1 at ±1, with its largest curvature there.
+HEIGHT, SLOPE = 1.7159, 2.0 / 3.0
+
+BLOCK = 256
+"""Documents computed at once."""
+
+_WORTH_BLAS = 1 << 19  # multiplications of one product; below, a call costs more than it saves
+
+
+def initial_weights(sizes: np.ndarray, activation: int, rng: np.random.Generator) -> np.ndarray:
+    """Random weights that keep the scale of what goes through a layer, and no biases."""
+    gain = 2.0 if activation == RELU else 1.0
+    parts = []
+    for n_in, n_out in zip(sizes[:-1].tolist(), sizes[1:].tolist(), strict=True):
+        parts += [rng.normal(0.0, np.sqrt(gain / max(n_in, 1)), n_in * n_out), np.zeros(n_out)]
+    return np.concatenate(parts)
+
+
+def is_weight(sizes: np.ndarray) -> np.ndarray:
+    """(n_weights,) which entries of the flat array are not biases."""
+    pairs = zip(sizes[:-1].tolist(), sizes[1:].tolist(), strict=True)
+    return np.concatenate([np.repeat([True, False], [n_in * n_out, n_out]) for n_in, n_out in pairs])
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def apart(typingctx: Any) -> Any:
+    """Called in a function, keeps it from being copied into its callers, which made them take a minute to compile."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        builder.function.attributes.add("noinline")
+        return context.get_dummy_value()
+
+    return types.void(), codegen
+
+
+# Written out, since array expressions make Numba compile their error messages: ten seconds instead of one.
+@njit(error_model="numpy")
+def fill(out: np.ndarray, value: float) -> None:
+    """``out[:] = value``."""
+    for i in range(len(out)):
+        out[i] = value
+
+
+@njit(error_model="numpy")
+def copy_into(out: np.ndarray, x: np.ndarray) -> None:
+    """``out[:] = x``."""
+    for i in range(len(out)):
+        out[i] = x[i]
+
+
+@njit(error_model="numpy")
+def add_into(out: np.ndarray, x: np.ndarray) -> None:
+    """``out += x``."""
+    for i in range(len(out)):
+        out[i] += x[i]
+
+
+@njit(error_model="numpy")
+def total(sizes: np.ndarray) -> int:
+    """``sizes.sum()``."""
+    result = 0
+    for i in range(len(sizes)):
+        result += sizes[i]
+    return result
+
+
+Rows = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+
+
+def network_rows(features: Any) -> Rows:
+    """A matrix and the arrays of CSR, of which one is empty: a type of their own each would be compiled for anew."""
+    if sparse.issparse(features):
+        return np.empty((0, 0), features.dtype), features.data, features.indices, features.indptr
+    none = np.empty(0, np.int32)
+    return features, np.empty(0, features.dtype), none, none
+
+
+@njit(error_model="numpy")
+def load_block(rows: Rows, start: int, scaling: np.ndarray, out: np.ndarray) -> None:
+    """``out`` (n_features, n) = the features of ``n`` documents from number ``start``, standardized.
+
+    ``scaling`` (2, n_features) are what is subtracted and what is then multiplied with.
+    """
+    apart()
+    dense, data, indices, bounds = rows
+    mean, inverse_scale = scaling[0], scaling[1]
+    if len(bounds) == 0:
+        for i in range(out.shape[1]):
+            row = dense[start + i]
+            for j in range(len(row)):
+                out[j, i] = (row[j] - mean[j]) * inverse_scale[j]
+        return
+    for j in range(len(mean)):
+        fill(out[j], -mean[j] * inverse_scale[j])
+    for i in range(out.shape[1]):
+        for k in range(bounds[start + i], bounds[start + i + 1]):
+            out[indices[k], i] += data[k] * inverse_scale[indices[k]]
+
+
+@njit(error_model="numpy")
+def part(flat: np.ndarray, first: int, height: int, width: int) -> np.ndarray:
+    """The (height, width) block that begins with row ``first`` of rows of this width in a flat array."""
+    return flat[first * width : (first + height) * width].reshape((height, width))
+
+
+@njit(fastmath=FAST, error_model="numpy")
+def transform(weights: np.ndarray, biases: np.ndarray, x: np.ndarray, out: np.ndarray) -> None:
+    """``out = weights @ x + biases``; rows beyond the last bias have none."""
+    apart()
+    n_out, n_in = weights.shape
+    if weights.size * x.shape[1] >= _WORTH_BLAS and n_out >= 8:
+        np.dot(weights, x, out)
+        for h in range(len(biases)):
+            y, bias = out[h], biases[h]
+            for i in range(len(y)):
+                y[i] += bias
+        return
+    whole = n_in - n_in % 4
+    for h in range(n_out):
+        y, w = out[h], weights[h]
+        fill(y, biases[h] if h < len(biases) else weights.dtype.type(0.0))
+        # Four inputs at a time: the sums are then loaded and stored once for four multiplications.
+        for j in range(0, whole, 4):
+            a, b, c, d = x[j], x[j + 1], x[j + 2], x[j + 3]
+            wa, wb, wc, wd = w[j], w[j + 1], w[j + 2], w[j + 3]
+            for i in range(len(y)):
+                y[i] += (wa * a[i] + wb * b[i]) + (wc * c[i] + wd * d[i])
+        for j in range(whole, n_in):
+            a, wa = x[j], w[j]
+            for i in range(len(y)):
+                y[i] += wa * a[i]
+
+
+@njit(fastmath=FAST, error_model="numpy")
+def transform_back(weights: np.ndarray, d_out: np.ndarray, d_x: np.ndarray) -> None:
+    """``d_x = weights.T @ d_out``."""
+    apart()
+    if weights.size * d_x.shape[1] >= _WORTH_BLAS:
+        np.dot(weights.T, d_out, d_x)
+        return
+    for j in range(len(d_x)):
+        row = d_x[j]
+        fill(row, d_x.dtype.type(0.0))
+        for h in range(len(d_out)):
+            d, w = d_out[h], weights[h, j]
+            for i in range(len(row)):
+                row[i] += w * d[i]
+
+
+@njit(fastmath=FAST, error_model="numpy")
+def add_outer(d_out: np.ndarray, x: np.ndarray, d_weights: np.ndarray) -> None:
+    """``d_weights += d_out @ x.T``, flat and float64."""
+    apart()
+    n_out, n_in = len(d_out), len(x)
+    if d_weights.size * x.shape[1] >= _WORTH_BLAS and n_out >= 8:
+        product = np.dot(d_out, x.T)
+        for h in range(n_out):
+            for j in range(n_in):
+                d_weights[h * n_in + j] += product[h, j]
+        return
+    for h in range(n_out):
+        d = d_out[h]
+        for j in range(n_in):
+            a = x[j]
+            dot = d[0] * a[0]
+            for i in range(1, len(d)):
+                dot += d[i] * a[i]
+            d_weights[h * n_in + j] += dot
+
+
+@njit(fastmath=FAST, error_model="numpy")
+def add_rows_sums(d_out: np.ndarray, d_biases: np.ndarray) -> None:
+    """``d_biases += d_out.sum(axis=1)`` for as many rows as there are biases."""
+    apart()
+    for h in range(len(d_biases)):
+        d, row_sum = d_out[h], 0.0
+        for i in range(len(d)):
+            row_sum += d[i]
+        d_biases[h] += row_sum
+
+
+@njit(fastmath=FAST, error_model="numpy")
+def activate(kind: int, z: np.ndarray) -> None:
+    """Apply an activation in place."""
+    apart()
+    number = z.dtype.type
+    if kind == TANH:
+        steep, height, one = number(2 * SLOPE), number(HEIGHT), number(1.0)
+        twice = number(2 * HEIGHT)
+        for i in range(len(z)):
+            z[i] = height - twice / (one + exp(steep * z[i]))
+    elif kind == RELU:
+        for i in range(len(z)):
+            z[i] = max(z[i], number(0.0))
+
+
+@njit(fastmath=FAST, error_model="numpy")
+def deactivate(kind: int, y: np.ndarray, d: np.ndarray) -> None:
+    """Multiply ``d`` by the activation's derivative where its value is ``y``."""
+    apart()
+    number = y.dtype.type
+    if kind == TANH:
+        a, b = number(HEIGHT * SLOPE), number(SLOPE / HEIGHT)
+        for i in range(len(y)):
+            d[i] *= a - b * y[i] * y[i]
+    elif kind == RELU:
+        for i in range(len(y)):
+            d[i] = d[i] if y[i] > 0.0 else number(0.0)
+
+
+@njit(error_model="numpy")
+def net_forward(
+    sizes: np.ndarray, hidden: int, output: int, weights: np.ndarray, activations: np.ndarray, width: int
+) -> np.ndarray:
+    """Fill in the activations above the inputs, for ``width`` documents; returns the (width,) outputs.
+
+    ``sizes`` are the widths of the layers from the features to the one output; ``hidden`` and ``output`` say which
+    activations they have.
+    """
+    apart()
+    n_layers = len(sizes) - 1
+    at, used = 0, 0
+    for layer in range(n_layers):
+        n_in, n_out = sizes[layer], sizes[layer + 1]
+        x, y = part(activations, at, n_in, width), part(activations, at + n_in, n_out, width)
+        end = used + n_in * n_out
+        transform(weights[used:end].reshape((n_out, n_in)), weights[end : end + n_out], x, y)
+        activate(hidden if layer < n_layers - 1 else output, y.reshape(n_out * width))
+        at += n_in
+        used = end + n_out
+    return activations[at * width : (at + 1) * width]
+
+
+@njit(error_model="numpy")
+def net_backward(
+    sizes: np.ndarray,
+    hidden: int,
+    output: int,
+    weights: np.ndarray,
+    activations: np.ndarray,
+    deltas: np.ndarray,
+    d_output: np.ndarray,
+    gradient: np.ndarray,
+) -> None:
+    """Add to ``gradient`` what ``d_output`` (width,) means for the weights, after :func:`net_forward`.
+
+    ``deltas`` is scratch space like ``activations``.
+    """
+    apart()
+    width = len(d_output)
+    n_layers = len(sizes) - 1
+    at, used = total(sizes) - 1, len(weights)
+    copy_into(deltas[at * width : (at + 1) * width], d_output)
+    for layer in range(n_layers - 1, -1, -1):
+        n_in, n_out = sizes[layer], sizes[layer + 1]
+        y, d_y = part(activations, at, n_out, width), part(deltas, at, n_out, width)
+        deactivate(hidden if layer < n_layers - 1 else output, y.reshape(n_out * width), d_y.reshape(n_out * width))
+        at -= n_in
+        used -= (n_in + 1) * n_out
+        end = used + n_in * n_out
+        add_outer(d_y, part(activations, at, n_in, width), gradient[used:end])
+        add_rows_sums(d_y, gradient[end : end + n_out])
+        if layer > 0:
+            transform_back(weights[used:end].reshape((n_out, n_in)), d_y, part(deltas, at, n_in, width))

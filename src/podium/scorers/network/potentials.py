@@ -1,0 +1,374 @@
+"""Individual and pairwise potentials: the scorer of BoltzRank (Volkovs & Zemel, ICML 2009).
+
+    score(j) = φ(x_j) + Σ_{k≠j} ψ(x_j, x_k)
+
+φ and ψ have one hidden layer and scaled tanh units t(z) = 1.7159 tanh(2z/3), the output included. The first layer of ψ
+acts on the concatenation [x_j, x_k], so it is a sum of two projections of single documents,
+
+    ψ(x_j, x_k) = t(c + Σ_h v_h t(p_hj + q_hk)),      p = A x + b,   q = B x
+
+which are computed once. What remains for each pair of documents is the tanh of a sum, and since
+
+    tanh z = 1 − 2 r,   r = 1 / (1 + e^{2z}),      e^{p + q} = e^p e^q
+
+the exponentials, too, are of single documents: a pair costs a division per hidden unit. Pairs are visited a tile at a
+time and never stored; going back recomputes them. So a list of m documents takes O(m² h) work and O(m h) memory.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numba import njit
+
+from podium.core.parameters import choose, require_count, require_number
+from podium.data.queries import Queries
+from podium.numerics.compiling import Kernel, kept
+from podium.numerics.elementary import FAST, exp
+from podium.scorers.network.base import NetworkModel, NetworkScorer
+from podium.scorers.network.layers import (
+    BLOCK,
+    HEIGHT,
+    SLOPE,
+    TANH,
+    add_into,
+    add_outer,
+    add_rows_sums,
+    apart,
+    copy_into,
+    fill,
+    initial_weights,
+    is_weight,
+    load_block,
+    net_backward,
+    net_forward,
+    part,
+    total,
+    transform,
+)
+from podium.scorers.standardization import Standardization
+
+_TILE = 256  # documents k that one document j is compared with at once: their exponentials stay in the fastest cache
+
+
+class _Work(NamedTuple):
+    """The scratch space, divided."""
+
+    activations: np.ndarray
+    deltas: np.ndarray
+    block: np.ndarray
+    """Projections of a block of documents."""
+    projections: np.ndarray
+    """(2h, m): 4/3 p, then 4/3 q, of the whole list."""
+    exponentials: np.ndarray
+    """(2h, m) of these."""
+    d_projections: np.ndarray
+    """(2h, m) derivatives with respect to p and q."""
+    tile: np.ndarray
+    """(h + 1, tile) r of each hidden unit, and that of the output."""
+
+
+class _PairWeights(NamedTuple):
+    projection: np.ndarray
+    """(2h, n_features): A, then B."""
+    biases: np.ndarray
+    """(h,) b."""
+    outgoing: np.ndarray
+    """(h,) v."""
+    constant: float
+    """c."""
+
+
+@njit(error_model="numpy")
+def _divide(sizes: np.ndarray, h: int, m: int, work: np.ndarray) -> _Work:
+    apart()
+    width = min(m, BLOCK)
+    net, block, of_list = total(sizes) * width, 2 * h * width, 2 * h * m
+    a = 2 * net + block
+    b, c, d = a + of_list, a + 2 * of_list, a + 3 * of_list
+    return _Work(
+        work[:net],
+        work[net : 2 * net],
+        work[2 * net : a],
+        work[a:b].reshape((2 * h, m)),
+        work[b:c].reshape((2 * h, m)),
+        work[c:d].reshape((2 * h, m)),
+        work[d : d + (h + 1) * _TILE].reshape((h + 1, _TILE)),
+    )
+
+
+def _work_size(sizes: np.ndarray, h: int, longest: int) -> int:
+    width = min(longest, BLOCK)
+    return 2 * int(sizes.sum()) * width + 2 * h * width + 6 * h * longest + (h + 1) * _TILE
+
+
+@njit(error_model="numpy")
+def _pair_weights(h: int, n_features: int, own: np.ndarray) -> _PairWeights:
+    end = 2 * h * n_features
+    return _PairWeights(
+        own[:end].reshape((2 * h, n_features)), own[end : end + h], own[end + h : end + 2 * h], own[end + 2 * h]
+    )
+
+
+def _potentials(
+    shape: np.ndarray,
+    scaling: np.ndarray,
+    rows: Any,
+    start: int,
+    stop: int,
+    first: int,
+    last: int,
+    weights: np.ndarray,
+    work: np.ndarray,
+    values: np.ndarray,
+    gradient: np.ndarray,
+) -> None:
+    """See :mod:`podium.scorers.network.base`; ``shape`` is (pair_hidden, average?, the widths of φ's layers)."""
+    m, h, sizes, forward = stop - start, shape[0], shape[2:], len(gradient) == 0
+    share = 1.0 / (m - 1) if shape[1] and m > 1 else 1.0
+    n_own = (sizes[0] + 1) * sizes[1] + sizes[1] + 1
+    pair = _pair_weights(h, sizes[0], weights[n_own:])
+    space = _divide(sizes, h, m, work)
+    moderate = _project(rows, start, scaling, pair, space)
+    if forward:
+        fill(values, 0.0)
+        _add_pairs(pair, first - start, share, moderate, space, values)
+    else:
+        _add_pair_gradients(pair, first - start, share, moderate, space, values, gradient[n_own:])
+        _add_projection_gradients(rows, start, scaling, space, gradient[n_own:])
+    for begin in range(0, last - first, BLOCK):
+        value = values[begin : begin + BLOCK]
+        load_block(rows, first + begin, scaling, part(space.activations, 0, sizes[0], len(value)))
+        scores = net_forward(sizes, TANH, TANH, weights[:n_own], space.activations, len(value))
+        if forward:
+            add_into(value, scores)
+        else:
+            net_backward(sizes, TANH, TANH, weights[:n_own], space.activations, space.deltas, value, gradient[:n_own])
+
+
+@njit(error_model="numpy")
+def _project(rows: Any, start: int, scaling: np.ndarray, pair: _PairWeights, space: _Work) -> bool:
+    """Projections of the documents from number ``start``, and their exponentials; True if all are moderate."""
+    apart()
+    n_units, m = space.projections.shape
+    for begin in range(0, m, BLOCK):
+        width = min(BLOCK, m - begin)
+        x, y = part(space.activations, 0, scaling.shape[1], width), part(space.block, 0, n_units, width)
+        load_block(rows, start + begin, scaling, x)
+        transform(pair.projection, pair.biases, x, y)
+        for u in range(n_units):
+            copy_into(space.projections[u, begin : begin + width], y[u])
+    moderate = True
+    for u in range(n_units):
+        moderate &= _exponentiate(space.projections[u], space.exponentials[u])
+    return moderate
+
+
+@njit(error_model="numpy")
+def _add_projection_gradients(rows: Any, start: int, scaling: np.ndarray, space: _Work, d_pair: np.ndarray) -> None:
+    """Take ``d_projections`` to A, B and b."""
+    apart()
+    n_units, m = space.projections.shape
+    n_features = scaling.shape[1]
+    end = n_units * n_features
+    for begin in range(0, m, BLOCK):
+        width = min(BLOCK, m - begin)
+        x, d = part(space.activations, 0, n_features, width), part(space.block, 0, n_units, width)
+        load_block(rows, start + begin, scaling, x)
+        for u in range(n_units):
+            copy_into(d[u], space.d_projections[u, begin : begin + width])
+        add_outer(d, x, d_pair[:end])
+        add_rows_sums(d, d_pair[end : end + n_units // 2])
+
+
+@njit(fastmath=FAST, error_model="numpy")
+def _exponentiate(p: np.ndarray, e: np.ndarray) -> bool:
+    """Scale a unit's projections for the exponential and take it.
+
+    True if all are moderate: then e^p is exact to rounding, and e^p e^q runs over to infinity or 0 only where tanh is
+    ±1 anyway.
+    """
+    apart()
+    steep = p.dtype.type(2 * SLOPE)
+    limit = p.dtype.type(85.0 if p.itemsize == 4 else 700.0)
+    n_moderate = 0
+    for j in range(len(p)):
+        p[j] *= steep
+        e[j] = exp(p[j])
+        n_moderate += abs(p[j]) < limit
+    return n_moderate == len(p)
+
+
+@njit(fastmath=FAST, error_model="numpy")
+def _compare(pair: _PairWeights, j: int, begin: int, width: int, moderate: bool, space: _Work) -> None:
+    """The hidden units and the output for document j with each k of a tile, as r = (1 − tanh)/2, in ``space.tile``."""
+    apart()
+    tile, h = space.tile, len(pair.outgoing)
+    number = tile.dtype.type
+    one = number(1.0)
+    cap = number(1e18)  # beyond, tanh is 1 to the last bit; but products with r would become denormal, which is slow
+    out = tile[h][:width]
+    # c + Σ v (1 − 2r) times the height, then times 4/3: the exponent of the output's e^{2z}
+    constant = number(pair.constant)
+    for u in range(h):
+        constant += number(HEIGHT) * pair.outgoing[u]
+    fill(out, number(2 * SLOPE) * constant)
+    for u in range(h):
+        r = tile[u][:width]
+        p, e = space.projections[u, j], space.exponentials[u, j]
+        q, f = space.projections[h + u, begin : begin + width], space.exponentials[h + u, begin : begin + width]
+        if moderate:
+            for k in range(len(r)):
+                r[k] = one / (one + min(e * f[k], cap))
+        else:
+            for k in range(len(r)):
+                r[k] = one / (one + min(exp(p + q[k]), cap))
+        factor = number(-4.0 * SLOPE * HEIGHT) * pair.outgoing[u]
+        for k in range(len(r)):
+            out[k] += factor * r[k]
+    for k in range(len(out)):
+        out[k] = one / (one + min(exp(out[k]), cap))
+
+
+@njit(fastmath=FAST, error_model="numpy")
+def _add_pairs(pair: _PairWeights, first: int, share: float, moderate: bool, space: _Work, scores: np.ndarray) -> None:
+    """Add ``share`` Σ_k ψ(j, k) to the scores of the documents j from number ``first`` of the list."""
+    apart()
+    tile, m = space.tile, space.projections.shape[1]
+    for begin in range(0, m, _TILE):
+        width = min(_TILE, m - begin)
+        for i in range(len(scores)):
+            j = first + i
+            _compare(pair, j, begin, width, moderate, space)
+            r = tile[len(pair.outgoing)][:width]
+            r_sum = tile.dtype.type(0.0)
+            for k in range(len(r)):
+                r_sum += r[k]
+            n = width
+            if begin <= j < begin + width:  # the document itself is not among the others
+                r_sum -= r[j - begin]
+                n -= 1
+            scores[i] += share * HEIGHT * (n - 2.0 * r_sum)
+
+
+@njit(fastmath=FAST, error_model="numpy")
+def _add_pair_gradients(
+    pair: _PairWeights,
+    first: int,
+    share: float,
+    moderate: bool,
+    space: _Work,
+    d_scores: np.ndarray,
+    d_pair: np.ndarray,
+) -> None:
+    """Fill ``d_projections``; add to the derivatives with respect to v and c, the last entries of ``d_pair``."""
+    apart()
+    tile, m, h = space.tile, space.projections.shape[1], len(pair.outgoing)
+    number = tile.dtype.type
+    one, two = number(1.0), number(2.0)
+    d_outgoing = d_pair[len(d_pair) - 1 - h : len(d_pair) - 1]
+    for u in range(2 * h):
+        fill(space.d_projections[u], number(0.0))
+    for begin in range(0, m, _TILE):
+        width = min(_TILE, m - begin)
+        for i in range(len(d_scores)):
+            j = first + i
+            _compare(pair, j, begin, width, moderate, space)
+            w = tile[h][:width]
+            # dψ/dz = 1.7159 · 2/3 · (1 − tanh²), and 1 − tanh² = 4 r (1 − r)
+            scale = number(share * d_scores[i] * 4.0 * HEIGHT * SLOPE)
+            for k in range(len(w)):
+                w[k] = scale * w[k] * (one - w[k])
+            if begin <= j < begin + width:
+                w[j - begin] = number(0.0)
+            w_sum = number(0.0)
+            for k in range(len(w)):
+                w_sum += w[k]
+            d_pair[-1] += w_sum
+            for u in range(h):
+                r, d_q = tile[u][:width], space.d_projections[h + u, begin : begin + width]
+                factor = number(4.0 * HEIGHT * SLOPE) * pair.outgoing[u]
+                weighted, d_p = number(0.0), number(0.0)
+                for k in range(len(r)):
+                    wr = w[k] * r[k]
+                    d = factor * wr * (one - r[k])
+                    weighted += wr
+                    d_p += d
+                    d_q[k] += d
+                d_outgoing[u] += number(HEIGHT) * (w_sum - two * weighted)
+                space.d_projections[u, j] += d_p
+
+
+class PotentialsModel(NetworkModel):
+    """``theta`` holds the weights of φ (see :mod:`podium.scorers.network.layers`), then A, B, b, v and c of ψ."""
+
+    kernel: ClassVar[Kernel] = kept(_potentials)
+    listwise: ClassVar[bool] = True
+
+    def work_size(self, longest: int) -> int:
+        return _work_size(self.shape[2:], int(self.shape[0]), longest)
+
+    def weights_mask(self) -> np.ndarray:
+        h = int(self.shape[0])
+        of_pairs = np.repeat([True, False, True, False], [2 * h * self.n_features, h, h, 1])
+        return np.concatenate((is_weight(self.shape[2:]), of_pairs))
+
+
+class Potentials(NetworkScorer):
+    """Individual plus pairwise potentials, one hidden layer each, with scaled tanh units.
+
+    A document's score depends on the other documents of its list, so predicting needs query ids.
+
+    Parameters
+    ----------
+    hidden : int
+        Hidden units of the individual potential φ.
+    pair_hidden : int
+        Hidden units of the pairwise potential ψ.
+    pool : {"sum", "mean"}
+        Over the other documents of the list. The paper sums; with lists of very different lengths the mean keeps the
+        two potentials in proportion.
+    l2 : float
+        Penalty ``l2/2 ‖W‖²`` on the weights (of normalised features), not on the biases.
+
+    A list of m documents takes O(m² pair_hidden) time and O(m pair_hidden) memory.
+    """
+
+    listwise: ClassVar[bool] = True
+    model_class: ClassVar[type[PotentialsModel]] = PotentialsModel
+
+    def __init__(self, hidden: int = 3, pair_hidden: int = 5, pool: str = "sum", l2: float = 1e-4) -> None:
+        self.hidden = hidden
+        self.pair_hidden = pair_hidden
+        self.pool = pool
+        self.l2 = l2
+
+    def shape(self, n_features: int) -> np.ndarray:
+        """The network's shape for this many features; checks the parameters."""
+        require_count("hidden", self.hidden)
+        require_count("pair_hidden", self.pair_hidden)
+        choose("pool", self.pool, ("sum", "mean"))
+        require_number("l2", self.l2, at_least=0)
+        return np.array([self.pair_hidden, self.pool == "mean", n_features, self.hidden, 1], dtype=np.int64)
+
+    def start(
+        self,
+        queries: Queries,
+        rng: np.random.Generator,
+        *,
+        intercept: bool = False,
+        standardization: Standardization | None = None,
+    ) -> PotentialsModel:
+        shape = self.shape(queries.n_features)
+        h, n_features = self.pair_hidden, queries.n_features
+        theta = np.concatenate(
+            (
+                initial_weights(shape[2:], TANH, rng),
+                rng.normal(0.0, np.sqrt(0.5 / max(n_features, 1)), 2 * h * n_features),  # 2 n_features inputs
+                np.zeros(h),
+                rng.normal(0.0, np.sqrt(1.0 / h), h),
+                np.zeros(1),
+            )
+        )
+        return PotentialsModel(theta, shape, n_features, standardization, self.l2)

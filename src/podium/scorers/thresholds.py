@@ -1,0 +1,75 @@
+"""A sum of steps, each up or down at a threshold of one feature."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from scipy import sparse
+
+from podium.data.queries import Queries
+from podium.scorers.base import Model, Scorer, State, require_array
+
+
+class StepModel(Model):
+    """``score(x) = Σ weight · [x[feature] > threshold]``.
+
+    Steps of one feature are kept together, lowest threshold first, and equal ones are added up: scoring then takes one
+    binary search per document and feature, however many rounds of boosting there were.
+    """
+
+    n_features: int
+
+    def __init__(self, n_features: int, feature: np.ndarray, threshold: np.ndarray, weight: np.ndarray) -> None:
+        self.n_features = n_features
+        place, which = np.unique(np.column_stack((feature, threshold)), axis=0, return_inverse=True)
+        self.feature = place[:, 0].astype(np.int64)
+        self.threshold = np.ascontiguousarray(place[:, 1])
+        self.weight = np.bincount(which.ravel(), weight, len(place))
+
+    def scores(self, queries: Queries) -> np.ndarray:
+        scores = np.zeros(queries.n_documents)
+        features = by_column(queries.features)
+        used = np.unique(self.feature)
+        starts, stops = np.searchsorted(self.feature, used), np.searchsorted(self.feature, used, side="right")
+        for j, start, stop in zip(used, starts, stops, strict=True):
+            heights = np.concatenate(([0.0], np.cumsum(self.weight[start:stop])))
+            scores += heights[np.searchsorted(self.threshold[start:stop], column(features, j))]
+        return scores
+
+    def state(self) -> State:
+        return {
+            "n_features": np.array(float(self.n_features)),
+            "feature": self.feature.astype(np.float64),
+            "threshold": self.threshold,
+            "weight": self.weight,
+        }
+
+    @classmethod
+    def from_state(cls, scorer: Scorer | None, state: State) -> Self:
+        n_features = float(require_array(state, "n_features", ()))
+        feature = require_array(state, "feature", (None,))
+        whole = n_features.is_integer() and (feature == np.floor(feature)).all()
+        if not whole or (feature < 0).any() or (feature >= n_features).any():
+            raise ValueError(f"the model's 'feature' must hold numbers of its {n_features:g} features")
+        shape = (len(feature),)
+        return cls(
+            int(n_features), feature, require_array(state, "threshold", shape), require_array(state, "weight", shape)
+        )
+
+
+class Steps(Scorer):
+    """The scorer of rankers that are boosted from thresholds on single features."""
+
+    model_class: ClassVar[type[StepModel]] = StepModel
+
+
+def by_column(features: Any) -> Any:
+    """Features in a form from which :func:`column` is quick."""
+    return features.tocsc() if sparse.issparse(features) else features
+
+
+def column(features: Any, j: int) -> np.ndarray:
+    """One feature of all documents, (n_documents,) float64."""
+    values = features[:, [j]].toarray() if sparse.issparse(features) else features[:, j]
+    return values.astype(np.float64).ravel()

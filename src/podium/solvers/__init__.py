@@ -1,1 +1,0 @@
-"""Numerics that losses lean on: elementary functions, interpolation, samplers."""

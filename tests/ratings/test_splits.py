@@ -1,0 +1,100 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from podium import Ratings, given_n, held_out_users, leave_one_out, make_ratings, time_split
+from podium.ratings.splits import hold_out, replicates
+
+
+@pytest.fixture(scope="module")
+def ratings() -> Ratings:
+    return make_ratings(60, 40, 1300, random_state=3, min_ratings=12)
+
+
+def pairs(ratings: Ratings) -> set[tuple[int, int]]:
+    return set(zip(ratings.user_ids[ratings.user].tolist(), ratings.item_ids[ratings.item].tolist(), strict=True))
+
+
+def test_given_n_takes_n_of_each_user_and_drops_the_short(ratings: Ratings) -> None:
+    split = given_n(ratings, 5, random_state=1, min_test=10)
+    train, test = split
+    assert (train.sizes == 5).all()
+    assert split.n_dropped_users == (ratings.sizes < 15).sum() > 0
+    assert train.n_users == ratings.n_users - split.n_dropped_users
+    assert train.user_ids.tolist() == test.user_ids.tolist()
+    assert train.item_ids.tolist() == ratings.item_ids.tolist() == test.item_ids.tolist()
+    assert not pairs(train) & pairs(test)
+    kept = ratings.take_users(ratings.sizes >= 15)
+    assert pairs(train) | pairs(test) == pairs(kept)
+    again = given_n(ratings, 5, random_state=1)
+    assert (again.train.item == train.item).all()
+    assert (given_n(ratings, 5, random_state=2).train.item != train.item).any()
+    with pytest.raises(ValueError, match=r"given-50 needs 50 \+ 10 ratings of a user; the longest of 60 users has"):
+        given_n(ratings, 50)
+
+
+def test_draws_are_uniform() -> None:
+    """Of 4 ratings, each is among the 2 drawn half of the time: 2000 users, four standard deviations."""
+    users = np.repeat(np.arange(2000), 4)
+    r = Ratings(users, np.tile(np.arange(4), 2000), np.ones(8000))
+    counts = np.bincount(given_n(r, 2, min_test=2).train.item)
+    np.testing.assert_allclose(counts, 1000, atol=4 * np.sqrt(500))
+
+
+def test_held_out_users_are_not_trained_on(ratings: Ratings) -> None:
+    train, given, test = held_out_users(ratings, 4, test_size=0.25)
+    assert not set(train.user_ids) & set(test.user_ids)
+    assert given.user_ids.tolist() == test.user_ids.tolist()
+    assert (given.sizes == 4).all()
+    assert (test.sizes >= 10).all()
+    assert len(train) + len(given) + len(test) == len(ratings)
+    with pytest.raises(ValueError, match="0 users to hold out"):
+        held_out_users(ratings, 40)
+
+
+def test_leave_one_out_by_time_and_at_random() -> None:
+    r = Ratings([1, 1, 2, 1, 3, 3], [5, 6, 5, 7, 5, 6], [1, 2, 3, 4, 5, 1], times=[3, 9, 1, 2, 4, 4])
+    split = leave_one_out(r)
+    assert split.n_dropped_users == 1  # user 2 has one rating
+    assert pairs(split.test) == {(1, 6), (3, 6)}  # of equally late ones the later row
+    assert (leave_one_out(r, by="random").test.sizes == 1).all()
+    with pytest.raises(ValueError, match="no times"):
+        leave_one_out(Ratings([1, 1], [1, 2], [1, 2]), by="time")
+
+
+def test_time_split_tests_the_later_ratings_of_known_users() -> None:
+    r = Ratings([1, 2, 1, 3, 2], [1, 1, 2, 2, 3], [1, 2, 3, 4, 5], times=[10, 20, 30, 40, 50])
+    split = time_split(r, at=30)
+    assert pairs(split.train) == {(1, 1), (2, 1)}
+    assert pairs(split.test) == {(1, 2), (2, 3)}
+    assert split.n_dropped_users == 1
+    assert len(time_split(r, test_size=0.4).test) == 1  # 40 and 50; user 3 is unknown
+    with pytest.raises(ValueError, match="no user has ratings both before and from 99 on"):
+        time_split(r, at=99)
+
+
+def test_replicates_are_seeded_and_differ(ratings: Ratings) -> None:
+    first, second = replicates(ratings, "given-n", 2, random_state=7, n=5)
+    assert (first.train.item != second.train.item).any()
+    assert (first.train.item == given_n(ratings, 5, random_state=(7, 0)).train.item).all()
+    with pytest.raises(ValueError, match="nothing random"):
+        list(replicates(ratings, "time", 2))
+
+
+def test_hold_out_leaves_every_user_something() -> None:
+    r = Ratings(np.repeat([1, 2, 3], [1, 2, 10]), np.r_[0, 0:2, 0:10], np.ones(13))
+    rest, aside = hold_out(r, 0.2)
+    assert aside.sizes.tolist() == [0, 1, 2]
+    assert rest.sizes.tolist() == [1, 1, 8]
+
+
+def test_synthetic_ratings_are_shaped_as_asked() -> None:
+    r = make_ratings(50, 30, 1000, n_grades=4, random_state=0, min_ratings=10)
+    assert (len(r), r.n_users, r.n_items, r.n_duplicates) == (1000, 50, 30, 0)
+    assert np.unique(r.values).tolist() == [1, 2, 3, 4]
+    assert r.sizes.min() >= 10
+    assert len(np.unique(r.sizes)) > 5
+    assert (make_ratings(50, 30, 1000, n_grades=4, min_ratings=10).values == r.values).all()
+    with pytest.raises(ValueError, match="cannot give 10 ratings"):
+        make_ratings(50, 30, 10)
