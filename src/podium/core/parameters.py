@@ -1,7 +1,7 @@
 """Objects made of named parameters: printable, comparable, clonable by scikit-learn, storable as JSON.
 
-Losses, scorers and trainers are such values. They follow scikit-learn's convention (``__init__`` stores its
-arguments unchanged under their own names) without importing scikit-learn, which takes seconds to load.
+Losses, scorers and trainers are such values. They follow scikit-learn's convention without importing scikit-learn,
+which takes seconds to load.
 """
 
 from __future__ import annotations
@@ -11,13 +11,16 @@ import math
 from numbers import Integral, Real
 from typing import Any, Self
 
+from podium.core.fields import Fields, parameter_names
+from podium.core.registry import Registered
 
-class Parameterized:
-    """Gives parameters by name, ``repr`` and equality to a class whose ``__init__`` only stores its arguments."""
+
+class Parameterized(Fields, Registered):
+    """Base class of values made of parameters (see :mod:`podium.core.fields`), with ``repr`` and equality."""
 
     @classmethod
     def parameter_names(cls) -> list[str]:
-        return [name for name in inspect.signature(cls).parameters if name != "self"]
+        return parameter_names(cls)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Parameters by name; with ``deep``, those of parameters that have some are added as ``outer__inner``."""
@@ -69,7 +72,7 @@ def _same(a: Any, b: Any) -> bool:
         return bool((a == b).all())
 
 
-def choose(name: str, value: Any, options: tuple[str, ...]) -> None:
+def require_choice(name: str, value: Any, options: tuple[str, ...]) -> None:
     """Raise unless ``value`` is one of ``options``."""
     if value not in options:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, options))}; got {value!r}")

@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit, prange
 from scipy import sparse
 
-from podium.core.parameters import choose
+from podium.core.parameters import require_choice
 
 WITHIN_QUERY = ("minmax", "zscore")
 
@@ -20,7 +20,7 @@ def normalize(features: Any, offsets: np.ndarray, how: str) -> np.ndarray:
     divides by its standard deviation. A feature that is constant in a query becomes 0 there. Missing values (NaN) do
     not count and stay missing. The dtype is kept.
     """
-    choose("how", how, WITHIN_QUERY)
+    require_choice("how", how, WITHIN_QUERY)
     if sparse.issparse(features):
         raise ValueError(
             "sparse features cannot be shifted within a query without filling in every zero; "

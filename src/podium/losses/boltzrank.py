@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit, prange
 
-from podium.core.parameters import choose, require_count, require_number
+from podium.core.parameters import require_choice, require_count, require_number
 from podium.losses.base import Loss
 from podium.metrics import Metric, metric
 from podium.numerics.compiling import ONLY_PRANGE
@@ -174,7 +174,7 @@ def worth_at_least_nothing(gain: Metric) -> Metric:
 def _pair_weight(g: Any) -> PairWeight:
     if callable(g):
         return g
-    choose("g", g, tuple(PAIR_WEIGHTS))
+    require_choice("g", g, tuple(PAIR_WEIGHTS))
     return PAIR_WEIGHTS[g]
 
 

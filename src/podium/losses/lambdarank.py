@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from podium.core.parameters import choose, require_count, require_number
+from podium.core.parameters import require_choice, require_count, require_number
 from podium.losses.base import Loss
 from podium.numerics.elementary import FAST, all_finite, exp, log1p_unit
 from podium.numerics.grades import label_order
@@ -105,7 +105,7 @@ class LambdaRankLoss(Loss):
 
 def _parse(metric: str) -> tuple[str, int | None]:
     name, at, cutoff = metric.partition("@")
-    choose("metric (before any @cutoff)", name, tuple(METRICS))
+    require_choice("metric (before any @cutoff)", name, tuple(METRICS))
     if at and not (cutoff.isdecimal() and int(cutoff) > 0):
         raise ValueError(f"the cutoff in metric={metric!r} must be a positive whole number")
     return name, int(cutoff) if at else None

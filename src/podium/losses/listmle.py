@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from podium.core.parameters import choose
+from podium.core.parameters import require_choice
 from podium.losses.base import Loss
 from podium.numerics.elementary import FAST, SAFE_RANGE, exp, extent, log
 from podium.numerics.grades import Groups, label_groups, shuffle_ties
@@ -59,7 +59,7 @@ class ListMLELoss(Loss):
         return self
 
     def prepare(self, labels: np.ndarray, offsets: np.ndarray) -> tuple[Any, ...]:
-        choose("ties", self.ties, ("stable", "random"))
+        require_choice("ties", self.ties, ("stable", "random"))
         groups = label_groups(labels, offsets)
         return self._in_order(groups, groups.order, offsets, epoch=0)
 

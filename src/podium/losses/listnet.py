@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numba import njit, prange
 
-from podium.core.parameters import choose, require_number
+from podium.core.parameters import require_choice, require_number
 from podium.losses.base import Loss
 from podium.numerics.compiling import ONLY_PRANGE, Kernel
 from podium.numerics.elementary import FAST, exp, log
@@ -54,16 +54,15 @@ class ListNetLoss(Loss):
     has_curvature = True
     cost = "n (n² for k = 3)"
 
-    def __init__(self, k: int = 1, transform: str = "identity", temperature: float = 1.0) -> None:
-        self.k = k
-        self.transform = transform
-        self.temperature = temperature
+    k: int = 1
+    transform: str = "identity"
+    temperature: float = 1.0
 
     def prepare(self, labels: np.ndarray, offsets: np.ndarray) -> tuple[Any, ...]:
         if self.k not in (1, 2, 3):
             raise ValueError(f"k must be 1, 2 or 3; got {self.k!r}")
         require_number("temperature", self.temperature, above=0.0)
-        choose("transform", self.transform, ("identity", "exp2"))
+        require_choice("transform", self.transform, ("identity", "exp2"))
         with np.errstate(over="ignore"):
             logits = (labels if self.transform == "identity" else np.exp2(labels) - 1.0) / self.temperature
         if not np.isfinite(logits).all():

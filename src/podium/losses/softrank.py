@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numba import njit, prange
 
-from podium.core.parameters import choose, require_number
+from podium.core.parameters import require_choice, require_number
 from podium.losses.base import Loss
 from podium.losses.boltzrank import worth_at_least_nothing
 from podium.metrics import Metric, metric
@@ -87,7 +87,7 @@ class SoftRankLoss(Loss):
         return math.exp(parameters[0]) if len(parameters) else float(self.sigma)
 
     def prepare(self, labels: np.ndarray, offsets: np.ndarray) -> tuple[Any, ...]:
-        choose("approximation", self.approximation, APPROXIMATIONS)
+        require_choice("approximation", self.approximation, APPROXIMATIONS)
         require_number("sigma", self.sigma, above=0)
         soft = metric(self.metric)
         if soft.family != "ndcg":
@@ -108,7 +108,7 @@ def rank_distribution(scores: Any, offsets: Any, sigma: float, approximation: st
     >>> rank_distribution([np.sqrt(2), 0.0], [0, 2], sigma=1.0).round(4).tolist()
     [[0.8413, 0.1587], [0.1587, 0.8413]]
     """
-    choose("approximation", approximation, APPROXIMATIONS)
+    require_choice("approximation", approximation, APPROXIMATIONS)
     require_number("sigma", sigma, above=0)
     scores, offsets = np.array(scores, dtype=np.float64), np.array(offsets, dtype=np.int64)
     result = np.empty((len(scores), int(np.diff(offsets).max(initial=0))))

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from podium.core.parameters import choose
+from podium.core.parameters import require_choice
 from podium.data.grouping import group_by_query, offsets_from_sizes
 from podium.metrics.checks import as_column, as_scores
 from podium.metrics.collapse import as_collapse
@@ -145,7 +145,7 @@ class Evaluation:
         """
         from podium.metrics.significance import bootstrap_interval, paired_t_test, randomization_test
 
-        choose("test", test, ("randomization", "t"))
+        require_choice("test", test, ("randomization", "t"))
         mine, theirs = self._key(metric), other._key(metric)
         if self.metrics[mine] != other.metrics[theirs]:
             raise ValueError(f"{self.metrics[mine]} cannot be compared with {other.metrics[theirs]}")

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
-from podium.core.parameters import choose
+from podium.core.parameters import require_choice
 from podium.data.normalize import WITHIN_QUERY
 from podium.data.queries import Queries
 from podium.losses.base import Loss
@@ -103,7 +103,7 @@ class BaseRanker(BaseEstimator):  # type: ignore[misc]
         queries = as_queries(X, y, qid, labelled=True)
         if len(queries) == 0 or queries.n_documents == 0:
             raise ValueError("0 sample(s): there is no document to learn from, and a minimum of 1 is required.")
-        choose("normalize", self.normalize, NORMALIZATIONS)  # type: ignore[arg-type]
+        require_choice("normalize", self.normalize, NORMALIZATIONS)  # type: ignore[arg-type]
         self._set_features(queries)
         self.standardization_ = None
         weights = query_weights(sample_weight, queries)

@@ -11,7 +11,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from podium.core.parameters import choose
+from podium.core.parameters import require_choice
 from podium.data.grouping import number_by_first_appearance
 from podium.data.ids import Ids
 
@@ -228,7 +228,7 @@ class Ratings:
         item_ids: np.ndarray,
         duplicates: str,
     ) -> None:
-        choose("duplicates", duplicates, DUPLICATES)
+        require_choice("duplicates", duplicates, DUPLICATES)
         self.user_numbers, self.item_numbers = Ids(_frozen(user_ids)), Ids(_frozen(item_ids))
         when = None if times is None else _as_times(times, len(values))
         rows, values, self.n_duplicates = self._merge(user, item, values, when, duplicates)

@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
-from podium.core.parameters import choose, require_count
+from podium.core.parameters import require_choice, require_count
 from podium.data.ids import Ids
 from podium.ratings.data import Ratings
 from podium.ratings.factors.model import FactorModel
@@ -115,7 +115,7 @@ class RatingRanker(BaseEstimator):  # type: ignore[misc]
         callback : function of a :class:`podium.training.Progress`, optional
             Called after each iteration or epoch; returning True stops the training.
         """
-        choose("cold", self.cold, COLD)
+        require_choice("cold", self.cold, COLD)
         ratings = as_ratings(ratings)
         if len(ratings) == 0:
             raise ValueError("0 sample(s): there is no rating to learn from, and a minimum of 1 is required.")

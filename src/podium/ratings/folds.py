@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from podium.core.parameters import choose, require_count
+from podium.core.parameters import require_choice, require_count
 from podium.data.queries import Queries
 from podium.experiments.plan.protocol import Average
 from podium.experiments.plan.sources import Parts
@@ -42,7 +42,7 @@ class RatingProtocol:
     average: ClassVar[Average] = "repeats"
 
     def __post_init__(self) -> None:
-        choose("protocol", self.name, PROTOCOLS)
+        require_choice("protocol", self.name, PROTOCOLS)
         for field in ("n", "replicates", "min_test"):
             require_count(field, getattr(self, field))
         if self.name == "time" and self.replicates > 1:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from podium.core.parameters import choose, require_count
+from podium.core.parameters import require_choice, require_count
 from podium.data.grouping import places_within
 from podium.ratings.data import Ratings
 
@@ -96,7 +96,7 @@ def leave_one_out(ratings: Ratings, random_state: Seed = 0, *, by: str | None = 
         By default time, if the ratings have times. Of equally late ratings, the one in the later row.
     """
     by = by or ("random" if ratings.times is None else "time")
-    choose("by", by, ("time", "random"))
+    require_choice("by", by, ("time", "random"))
     if by == "time" and ratings.times is None:
         raise ValueError("these ratings have no times: use by='random'")
     kept, n_dropped = _long_enough(ratings, 2, "leave-one-out needs two ratings of a user")
@@ -155,7 +155,7 @@ def replicates(
     """The same protocol again and again, each time with a seed of its own: number i is seeded by (random_state, i)."""
     require_count("n_replicates", n_replicates)
     if isinstance(protocol, str):
-        choose("protocol", protocol, tuple(PROTOCOLS))
+        require_choice("protocol", protocol, tuple(PROTOCOLS))
         protocol = PROTOCOLS[protocol]
     if protocol is time_split and n_replicates > 1:
         raise ValueError("a split by time has nothing random: one replicate is all there is")

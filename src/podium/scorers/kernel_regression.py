@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from podium.core.parameters import choose, require_count
+from podium.core.parameters import require_choice, require_count
 from podium.data.queries import Queries
 from podium.scorers.base import Backward, Scorer, SmoothModel, State, require_array
 from podium.scorers.standardization import Standardization
@@ -136,7 +136,7 @@ class Kernel(Scorer):
         intercept: bool = False,
         standardization: Standardization | None = None,
     ) -> KernelModel:
-        choose("initial", self.initial, ("uniform", "ones"))
+        require_choice("initial", self.initial, ("uniform", "ones"))
         if self.leave_out not in ("query", None):
             raise ValueError(f"leave_out must be 'query' or None; got {self.leave_out!r}")
         if queries.is_sparse:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from podium.core.parameters import choose, require_number
+from podium.core.parameters import require_choice, require_number
 from podium.data.queries import Queries
 from podium.scorers.base import Backward, Scorer, SmoothModel, State
 from podium.scorers.standardization import Standardization
@@ -206,8 +206,8 @@ class Torch(Scorer):
 
         if not isinstance(self.module, torch.nn.Module):
             raise ValueError(f"module must be a torch.nn.Module, not its class or a function; got {self.module!r}")
-        choose("per", self.per, ("document", "list"))
-        choose("initialize", self.initialize, ("given", "reset"))
+        require_choice("per", self.per, ("document", "list"))
+        require_choice("initialize", self.initialize, ("given", "reset"))
         require_number("l2", self.l2, at_least=0)
         module = deepcopy(self.module).to(self.device)
         model = TorchModel.of(module, self, _seeded(int(rng.integers(2**62))))

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from podium.core.parameters import choose, require_count
+from podium.core.parameters import require_choice, require_count
 from podium.data.queries import Queries
 from podium.scorers.trees.scorer import Trees, TreesModel, import_lightgbm, rows_for_lightgbm
 from podium.scorers.trees.text import bare_text, constant_text
@@ -46,7 +46,7 @@ class Boosting(Trainer):
     def fit(self, problem: Problem) -> Fit:
         if self.patience is not None:
             require_count("patience", self.patience)
-        choose("select", self.select, ("best", "last"))
+        require_choice("select", self.select, ("best", "last"))
         if not isinstance(problem.scorer, Trees):
             raise ValueError(f"Boosting grows trees: it needs the scorer Trees, not {type(problem.scorer).__name__}")
         problem.scorer.check()

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from podium.core.parameters import choose, require_number
+from podium.core.parameters import require_choice, require_number
 from podium.training.objective import Objective
 from podium.training.stochastic import Epoch, Stochastic
 
@@ -57,7 +57,7 @@ class Feasible(Stochastic):
 
     def _check(self) -> None:
         super()._check()
-        choose("keep", self.keep, ("shrink", "project"))
+        require_choice("keep", self.keep, ("shrink", "project"))
         if self.radius is not None:
             require_number("radius", self.radius, above=0)
 

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from podium.core.parameters import choose, require_count, require_number
+from podium.core.parameters import require_choice, require_count, require_number
 from podium.training.base import Fit, Problem, Trainer
 from podium.training.monitor import Monitor, warn_not_converged
 from podium.training.objective import objective
@@ -116,7 +116,7 @@ class LBFGS(Trainer):
         require_number("tolerance", self.tolerance, at_least=0)
         require_number("gradient_tolerance", self.gradient_tolerance, at_least=0)
         require_count("memory", self.memory)
-        choose("select", self.select, ("last", "best"))
+        require_choice("select", self.select, ("last", "best"))
         if self.patience is not None:
             require_count("patience", self.patience)
 

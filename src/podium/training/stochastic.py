@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from podium.core.parameters import choose, require_count, require_number
+from podium.core.parameters import require_choice, require_count, require_number
 from podium.scorers.base import SmoothModel
 from podium.scorers.linear.epoch import linear_epoch
 from podium.scorers.linear.rows import as_rows
@@ -120,9 +120,9 @@ class Stochastic(Trainer):
         require_count("epochs", self.epochs)
         require_count("batch_size", self.batch_size)
         require_number("learning_rate", self.learning_rate, above=0)
-        choose("schedule", self.schedule, SCHEDULES)
+        require_choice("schedule", self.schedule, SCHEDULES)
         require_number("decay", self.decay, above=0)
-        choose("optimizer", self.optimizer, OPTIMIZERS)
+        require_choice("optimizer", self.optimizer, OPTIMIZERS)
         require_number("momentum", self.momentum, at_least=0)
         if self.momentum >= 1:
             raise ValueError(f"momentum must be below 1; got {self.momentum!r}")

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from podium.core.parameters import choose, require_count
+from podium.core.parameters import require_choice, require_count
 from podium.losses.base import Loss
 from podium.losses.pmop.geometric import pmop_geometric
 from podium.losses.pmop.sampled import kernel_for_user_potential, pmop_sampled
@@ -119,13 +119,13 @@ class PMOPLoss(Loss):
         return streams(self.random_state, epoch, len(offsets) - 1)
 
     def _check(self, offsets: np.ndarray) -> None:
-        choose("method", self.method, ("exact", "gibbs", "mh"))
+        require_choice("method", self.method, ("exact", "gibbs", "mh"))
         require_count("steps", self.steps)
         if callable(self.potential):
             if self.method == "exact":
                 raise ValueError('a potential of one\'s own has no known sum over subsets: use method="gibbs" or "mh"')
             return
-        choose("potential", self.potential, ("arithmetic", "geometric"))
+        require_choice("potential", self.potential, ("arithmetic", "geometric"))
         longest = int(np.diff(offsets).max(initial=0))
         if self.potential == "geometric" and self.method == "exact" and longest > LONGEST:
             q = int(np.diff(offsets).argmax())

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from podium.core.parameters import choose
+from podium.core.parameters import require_choice
 from podium.data.preferences import Preferences
 from podium.losses.base import Loss
 from podium.losses.structrank.order_graph import OrderGraph, Terms, draw_terms, order_graph
@@ -144,7 +144,7 @@ class StructRankLoss(Loss):
         return [(1e-6, None)] * self.n_parameters
 
     def prepare(self, labels: np.ndarray | Preferences, offsets: np.ndarray) -> tuple[Any, ...]:
-        choose("topology", self.topology, _TOPOLOGIES)
+        require_choice("topology", self.topology, _TOPOLOGIES)
         graph = order_graph(labels, offsets)
         settings = (_TOPOLOGIES.index(self.topology), spacing(self.tolerance), self.normalize)
         return (*graph, *self._terms(graph, offsets, 0), *settings)

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from podium.core.parameters import choose, require_count
+from podium.core.parameters import require_choice, require_count
 from podium.data.normalize import WITHIN_QUERY
 from podium.data.queries import Queries
 from podium.rankers.estimator import BaseRanker
@@ -79,7 +79,7 @@ class FeatureBoosting(BaseRanker):
     ) -> Fit:
         boosting = Boosting(self.n_rounds, self.learning_rate, self.early_stopping, self.patience)
         boosting.check()
-        choose("direction", self.direction, DIRECTIONS)
+        require_choice("direction", self.direction, DIRECTIONS)
         queries.require_finite()
         queries = self._within_query(queries)
         weights = np.ones(len(queries)) if query_weight is None else query_weight
@@ -241,7 +241,7 @@ class ThresholdBoosting(FeatureBoosting):
         require_count("n_thresholds", self.n_thresholds)
         if self.n_thresholds > MOST_THRESHOLDS:
             raise ValueError(f"n_thresholds must be at most {MOST_THRESHOLDS}; got {self.n_thresholds}")
-        choose("weigh", self.weigh, ("queries", "pairs"))
+        require_choice("weigh", self.weigh, ("queries", "pairs"))
         both, by_query = self.direction == "both", self.weigh == "queries"
         return self._weights_pairs(queries, query_weight, self.n_thresholds, both, by_query)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from podium.core.parameters import choose
+from podium.core.parameters import require_choice
 from podium.losses import DavidsonLoss, RaoKupperLoss
 from podium.losses.base import Loss
 from podium.rankers.presets.linear import LinearPreset
@@ -41,5 +41,5 @@ class PairTies(LinearPreset):
         self.model = model
 
     def _loss(self) -> Loss:
-        choose("model", self.model, tuple(_LOSSES))
+        require_choice("model", self.model, tuple(_LOSSES))
         return _LOSSES[self.model]()

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from podium.core.parameters import choose, require_count, require_number
+from podium.core.parameters import require_choice, require_count, require_number
 from podium.losses import CoFiRankLoss, Loss, RankSVMLoss, RegressionLoss
 from podium.losses.base import BoundLoss
 from podium.rankers.inputs import as_generator
@@ -81,7 +81,7 @@ class CoFiRank(RatingRanker):
         validation: RatingValidation | None,
         callback: Callable[[Progress], Any] | None,
     ) -> FactorFit:
-        choose("loss", self.loss, tuple(LOSSES))
+        require_choice("loss", self.loss, tuple(LOSSES))
         require_count("n_factors", self.n_factors)
         require_count("max_iter", self.max_iter)
         require_number("regularization", self.regularization, above=0.0)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from podium.core.parameters import choose, require_count, require_number
+from podium.core.parameters import require_choice, require_count, require_number
 from podium.losses import PMOPLoss
 from podium.losses.base import Loss
 from podium.rankers.inputs import as_generator
@@ -71,7 +71,7 @@ class FactorPreset(RatingRanker):
 
     def _priors(self) -> Sequence[RatingRanker]:
         if isinstance(self.priors, str):
-            choose("priors", self.priors, ("standard",))
+            require_choice("priors", self.priors, ("standard",))
             return standard_priors(self.random_state)
         return self.priors
 
@@ -192,7 +192,7 @@ class FactorPreset(RatingRanker):
     def _check(self) -> None:
         require_count("n_factors", self.n_factors, at_least=0)
         require_count("n_folds", self.n_folds, at_least=2)
-        choose("init", self.init, ("normal", "uniform"))
+        require_choice("init", self.init, ("normal", "uniform"))
         for name in ("regularization", "bias_regularization"):
             if getattr(self, name) is not None:
                 require_number(name, getattr(self, name), at_least=0.0)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from podium.core.parameters import choose, require_count, require_number
+from podium.core.parameters import require_choice, require_count, require_number
 from podium.numerics.ridge import ridge_rows
 from podium.rankers.inputs import as_generator
 from podium.ratings.estimator import FactorFit, RatingRanker, RatingValidation
@@ -34,7 +34,7 @@ class GlobalRanking(RatingRanker):
         self.cold = cold
 
     def _train(self, lists: RatingLists, *_: Any) -> FactorFit:
-        choose("by", self.by, ("popularity", "log popularity", "mean"))
+        require_choice("by", self.by, ("popularity", "log popularity", "mean"))
         if self.by == "mean":
             return _impersonal(lists, item_means(lists, damping=0.0))
         count = np.bincount(lists.items, minlength=lists.n_items).astype(np.float64)

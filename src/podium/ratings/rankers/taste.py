@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from podium.core.parameters import choose, require_count, require_number
+from podium.core.parameters import require_choice, require_count, require_number
 from podium.rankers.inputs import as_generator
 from podium.ratings.estimator import FactorFit, RatingRanker
 from podium.ratings.factors.model import FactorModel
@@ -51,7 +51,7 @@ class TasteFactors(RatingRanker):
         self.random_state = random_state
 
     def _train(self, lists: RatingLists, *_: Any) -> FactorFit:
-        choose("by", self.by, ("rated", "ratings"))
+        require_choice("by", self.by, ("rated", "ratings"))
         require_count("n_factors", self.n_factors)
         require_number("damping", self.damping, above=0.0)
         vectors = self._item_vectors(lists)

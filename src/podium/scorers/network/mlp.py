@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from podium.core.parameters import choose, require_count, require_number
+from podium.core.parameters import require_choice, require_count, require_number
 from podium.data.queries import Queries
 from podium.numerics.compiling import Kernel, kept
 from podium.scorers.network.base import NetworkModel, NetworkScorer
@@ -108,8 +108,8 @@ class MLP(NetworkScorer):
         hidden = self.hidden if isinstance(self.hidden, tuple | list) else (self.hidden,)
         for size in hidden:
             require_count("hidden", size)
-        choose("activation", self.activation, ("tanh", "relu"))
-        choose("output", self.output, ("linear", "tanh"))
+        require_choice("activation", self.activation, ("tanh", "relu"))
+        require_choice("output", self.output, ("linear", "tanh"))
         require_number("l2", self.l2, at_least=0)
         activations = ACTIVATIONS.index(self.activation), ACTIVATIONS.index(self.output)
         return np.array([*activations, n_features, *hidden, 1], dtype=np.int64)

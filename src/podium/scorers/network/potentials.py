@@ -22,7 +22,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numba import njit
 
-from podium.core.parameters import choose, require_count, require_number
+from podium.core.parameters import require_choice, require_count, require_number
 from podium.data.queries import Queries
 from podium.numerics.compiling import Kernel, kept
 from podium.numerics.elementary import FAST, exp
@@ -348,7 +348,7 @@ class Potentials(NetworkScorer):
         """The network's shape for this many features; checks the parameters."""
         require_count("hidden", self.hidden)
         require_count("pair_hidden", self.pair_hidden)
-        choose("pool", self.pool, ("sum", "mean"))
+        require_choice("pool", self.pool, ("sum", "mean"))
         require_number("l2", self.l2, at_least=0)
         return np.array([self.pair_hidden, self.pool == "mean", n_features, self.hidden, 1], dtype=np.int64)
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from podium.core.parameters import choose, require_count, require_number
+from podium.core.parameters import require_choice, require_count, require_number
 from podium.data.queries import Queries
 from podium.scorers.base import Model, Scorer, State
 from podium.scorers.trees.text import check_trees
@@ -181,7 +181,7 @@ class Trees(Scorer):
             if len(signs) != queries.n_features:
                 raise ValueError(f"monotone has {len(signs)} entries for {queries.n_features} features")
         for sign in signs:
-            choose("monotone", sign, (-1, 0, 1))  # type: ignore[arg-type]
+            require_choice("monotone", sign, (-1, 0, 1))  # type: ignore[arg-type]
         return [int(sign) for sign in signs]
 
     def categories(self, queries: Queries) -> list[int]:
@@ -241,7 +241,7 @@ class TreesModel(Model):
 
     def feature_importance(self, kind: str = "gain") -> np.ndarray:
         """(n_features,) what splits on each feature gained in total, or how many there are (``"split"``)."""
-        choose("kind", kind, ("gain", "split"))
+        require_choice("kind", kind, ("gain", "split"))
         return np.asarray(self.booster.feature_importance(kind), dtype=np.float64)
 
     def _predict(self, queries: Queries, **how: Any) -> np.ndarray:

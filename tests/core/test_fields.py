@@ -1,0 +1,86 @@
+"""Constructors and docstrings made of annotated attributes."""
+
+from __future__ import annotations
+
+import inspect
+from typing import ClassVar
+
+import pytest
+
+from podium.core.parameters import Parameterized
+
+
+class Base(Parameterized):
+    """A base.
+
+    Parameters
+    ----------
+    a : int
+        The first.
+    b, c : float
+        Two more.
+    """
+
+    a: int = 1
+    b: float = 2.0
+    c: float = 3.0
+    fact: ClassVar[bool] = True
+    fitted_: int
+
+
+class Derived(Base):
+    """Derived.
+
+    Parameters
+    ----------
+    d : str
+        Its own.
+
+    Some notes.
+
+    Examples
+    --------
+    >>> 1
+    1
+    """
+
+    d: str
+    c: ClassVar[float] = 5.0
+    b: float = 9.0
+
+
+def test_own_parameters_come_first_and_dropped_ones_are_gone() -> None:
+    assert list(inspect.signature(Derived).parameters) == ["d", "b", "a"]
+    made = Derived("x", a=7)
+    assert (made.d, made.b, made.a, made.c) == ("x", 9.0, 7, 5.0)
+    assert made.get_params() == {"d": "x", "b": 9.0, "a": 7}
+    assert repr(made) == "Derived(d='x', a=7)"
+    assert made == Derived("x", a=7) != Derived("x")
+
+
+def test_wrong_arguments_are_refused() -> None:
+    with pytest.raises(TypeError, match="missing a required argument: 'd'"):
+        Derived()
+    with pytest.raises(TypeError, match="unexpected keyword argument 'c'"):
+        Derived("x", c=1.0)
+
+
+def test_docstrings_list_inherited_parameters_once() -> None:
+    text = inspect.getdoc(Derived) or ""
+    assert text.index("d : str\n    Its own.") < text.index("a : int\n    The first.") < text.index("Some notes.")
+    assert text.count("Parameters\n----------") == 1
+    assert "b, c : float" in text
+    assert text.index("Some notes.") < text.index("Examples\n--------")
+
+
+def test_a_constructor_written_out_is_kept_and_inherited() -> None:
+    class Written(Parameterized):
+        def __init__(self, x: int = 1) -> None:
+            self.x = x
+
+    class Inherits(Written):
+        y: int = 2
+
+    assert Written(3).x == 3
+    assert list(inspect.signature(Inherits).parameters) == ["y", "x"]
+    assert (Inherits(5).y, Inherits(5).x) == (5, 1)
