@@ -62,11 +62,12 @@ def _inherited(cls: type) -> dict[str, Parameter]:
 def _constructor(parameters: Iterable[Parameter]) -> Any:
     signature = Signature([Parameter("self", Parameter.POSITIONAL_OR_KEYWORD), *parameters])
 
-    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
+    def constructor(self: Any, *args: Any, **kwargs: Any) -> None:
         bound = signature.bind(self, *args, **kwargs)
         bound.apply_defaults()
         for name, value in list(bound.arguments.items())[1:]:
             setattr(self, name, value)
 
-    __init__.__signature__ = signature  # type: ignore[attr-defined]
-    return __init__
+    constructor.__name__ = "__init__"
+    constructor.__signature__ = signature  # type: ignore[attr-defined]
+    return constructor
