@@ -20,7 +20,7 @@ import numpy as np
 import podium
 from podium.metrics import metric
 from podium.rankers.single_features import (
-    Boosting,
+    BoostingLoop,
     ExponentialWeighting,
     FidelityWeighting,
     MetricWeighting,
@@ -110,7 +110,7 @@ def main() -> None:
         for repeat in range(options.repeats + 1):
             for k, make in enumerate(both):
                 start = time.perf_counter()
-                found[k], _ = Boosting(options.rounds).run(make(), queries)
+                found[k], _ = BoostingLoop(options.rounds).run(make(), queries)
                 if repeat:
                     best[k] = min(best[k], (time.perf_counter() - start) / options.rounds * 1e3)
         assert [r.feature for r in found[0]] == [r.feature for r in found[1]]

@@ -8,7 +8,7 @@ import pytest
 import podium
 from podium.metrics import metric
 from podium.rankers.single_features import (
-    Boosting,
+    BoostingLoop,
     ExponentialWeighting,
     FidelityWeighting,
     MetricWeighting,
@@ -132,7 +132,7 @@ def test_adarank_may_repeat_and_turn_features_round(queries) -> None:
     again = MetricWeighting(queries, WEIGHT, metric("ndcg@5"), np.array([1.0, 0.0, 2.0]), True, 2)
     assert {j for j, _ in again.candidates} == {0, 2}
     assert [factor for _, factor in again.candidates] == [1, -1, 2, -2]
-    rules, _ = Boosting(6).run(again, queries)
+    rules, _ = BoostingLoop(6).run(again, queries)
     chosen = [rule.feature for rule in rules]
     assert chosen[0] == chosen[1] != chosen[2]
 
@@ -158,13 +158,13 @@ def test_the_loss_falls_and_the_best_round_is_kept(queries, kind) -> None:
     weighting = kind(queries, np.ones(len(queries)), 20, True, True)
     validation = Validation(queries, metric("ndcg@3"))
     told = []
-    rules, story = Boosting(40, patience=10).run(weighting, queries, validation, told.append)
+    rules, story = BoostingLoop(40, patience=10).run(weighting, queries, validation, told.append)
     assert story.losses[-1] < story.losses[0]
     assert len(rules) == story.best_iter == 1 + int(np.argmax(story.validation))
     assert [progress.validation for progress in told] == list(story.validation)
-    every, story = Boosting(40, early_stopping=False).run(weighting, queries, validation)
+    every, story = BoostingLoop(40, early_stopping=False).run(weighting, queries, validation)
     assert (len(every), story.best_iter, story.n_iter) == (story.n_iter, None, len(story.validation))
-    stopped, story = Boosting(40).run(weighting, queries, callback=lambda progress: progress.iteration == 3)
+    stopped, story = BoostingLoop(40).run(weighting, queries, callback=lambda progress: progress.iteration == 3)
     assert (len(stopped), story.converged) == (3, None)
 
 
@@ -175,7 +175,7 @@ def test_ctrl_c_keeps_the_rules_so_far(queries) -> None:
 
     weighting = ExponentialWeighting(queries, np.ones(len(queries)), 20, True, True)
     with pytest.warns(UserWarning, match="interrupted"):
-        rules, story = Boosting(40).run(weighting, queries, callback=interrupt)
+        rules, story = BoostingLoop(40).run(weighting, queries, callback=interrupt)
     assert (len(rules), story.interrupted) == (4, True)
 
 
@@ -183,10 +183,10 @@ def test_nothing_more_to_learn_ends_it() -> None:
     # One feature that orders the only pair: the first rule makes no mistake, and its weight is limited.
     queries = podium.Queries([[0.0], [1.0]], [0, 1], sizes=[2])
     for kind in (ExponentialWeighting, FidelityWeighting):
-        (rule,), _ = Boosting(1).run(kind(queries, np.ones(1), 5, True, True), queries)
+        (rule,), _ = BoostingLoop(1).run(kind(queries, np.ones(1), 5, True, True), queries)
         assert rule == Rule(0, LARGEST_WEIGHT, 0.5)
         tied = queries.with_labels([1.0, 1.0])
-        rules, story = Boosting(3).run(kind(tied, np.ones(1), 5, True, True), tied)
+        rules, story = BoostingLoop(3).run(kind(tied, np.ones(1), 5, True, True), tied)
         assert (rules, story.converged, story.n_iter) == ([], True, 0)
 
 
@@ -196,6 +196,6 @@ def test_small_pieces() -> None:
     assert log_odds(0.0, 0.0) == 0
     assert first_best(np.array([0.1, 0.3, 0.3 + 1e-15, 0.2])) == 1
     with pytest.raises(ValueError, match="n_rounds"):
-        Boosting(0).check()
+        BoostingLoop(0).check()
     with pytest.raises(ValueError, match="learning_rate"):
-        Boosting(1, 0.0).check()
+        BoostingLoop(1, 0.0).check()

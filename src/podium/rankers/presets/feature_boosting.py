@@ -12,7 +12,7 @@ from podium.data.normalize import WITHIN_QUERY
 from podium.data.queries import Queries
 from podium.rankers.estimator import BaseRanker
 from podium.rankers.single_features import (
-    Boosting,
+    BoostingLoop,
     ExponentialWeighting,
     FidelityWeighting,
     MetricWeighting,
@@ -77,7 +77,7 @@ class FeatureBoosting(BaseRanker):
         eval_metric: Any,
         callback: Callable[[Progress], Any] | None,
     ) -> Fit:
-        boosting = Boosting(self.n_rounds, self.learning_rate, self.early_stopping, self.patience)
+        boosting = BoostingLoop(self.n_rounds, self.learning_rate, self.early_stopping, self.patience)
         boosting.check()
         require_choice("direction", self.direction, DIRECTIONS)
         queries.require_finite()

@@ -45,7 +45,7 @@ class Weighting(Protocol):
         ...
 
 
-class Boosting(Parameterized):
+class BoostingLoop(Parameterized):
     """The loop that all methods share.
 
     Parameters
