@@ -104,14 +104,14 @@ def test_command_line(
     monkeypatch.chdir(tmp_path)
     rows = zip(ratings.user_ids[ratings.user], ratings.item_ids[ratings.item], ratings.values, strict=True)
     (tmp_path / "stars.csv").write_text("".join(f"{u},{i},{v:g}\n" for u, i, v in rows))
-    words = ["compare", "ratings", "stars.csv", "--n", "3,5", "--replicates", "1", "--methods", "pmf", "--quiet"]
+    words = ["ratings", "compare", "stars.csv", "--n", "3,5", "--replicates", "1", "--methods", "pmf", "--quiet"]
     assert main([*words, "--jobs", "1", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert list(found) == ["3", "5"]
     assert {row["method"] for row in found["3"]["rows"]} == {"pmf", "item-mean", "popularity"}
     assert (tmp_path / "podium-runs" / "stars" / "given-5" / "report.html").exists()
     assert main([*words[:4], "x", "--quiet"]) == 2
-    assert main(["compare", "ratings", "stars.csv", "--protocol", "time", "--quiet"]) == 2
+    assert main(["ratings", "compare", "stars.csv", "--protocol", "time", "--quiet"]) == 2
     assert "no times" in capsys.readouterr().err
     assert main(["methods", "--ratings"]) == 0
     assert "cofirank" in capsys.readouterr().out

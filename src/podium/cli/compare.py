@@ -22,7 +22,6 @@ examples:
   podium compare OHSUMED --search random --budget 20 --seeds 5
   podium compare OHSUMED --methods all,blend --rehearse
   podium compare OHSUMED --json > results.json
-  podium compare ratings u.data --protocol given-n --n 10,20,50      (users' ratings: podium compare ratings --help)
 
 The floor of every table, best-feature and random, is always included.
 Exit code 1 means that a method failed; its row says why, the others are complete."""

@@ -1,7 +1,10 @@
-"""The ``podium`` command: parses, runs one command, turns expected errors into messages and exit codes.
+"""The ``podium`` command: parse, run one command, turn expected errors into messages and exit codes.
 
-Exit codes: 0 all went well; 1 a method of a comparison failed; 2 bad usage or bad input; 130 interrupted.
-Nothing heavy is imported here or by the commands' modules until a command runs: ``podium --help`` answers at once.
+Exit codes: 0 success; 1 a method of a comparison failed; 2 bad usage or bad input; 130 interrupted.
+
+A command is a module with ``HELP``, ``DESCRIPTION``, ``EXAMPLES``, ``configure(parser)`` and ``run(arguments)``, named
+like the command. A group of commands is a package with the same three texts and ``COMMANDS``. They import nothing heavy
+before a command runs, so that ``podium --help`` answers at once.
 """
 
 from __future__ import annotations
@@ -11,28 +14,29 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
+from types import ModuleType
 
-from podium.cli import compare, evaluate, methods, rank, report, train
-from podium.cli.ratings import compare as compare_ratings
+from podium.cli import compare, evaluate, methods, rank, ratings, report, train
 from podium.version import __version__
+
+COMMANDS = (compare, report, train, rank, evaluate, methods, ratings)
 
 _EPILOG = """\
 examples:
   podium compare                                   some quick methods on synthetic lists, within a minute
   podium compare OHSUMED --convention letor        the same on a folder of folds, with LETOR's metrics
-  podium compare ratings u.data --n 10,20,50       rankers of users' ratings, given 10, 20 and 50 of each user
   podium train train.txt --method pmop -o model.podium --valid vali.txt
   podium rank model.podium test.txt -o scores.txt
   podium evaluate test.txt scores.txt --convention letor
+  podium ratings compare u.data --n 10,20,50       rankers of users' ratings, given 10, 20 and 50 per user
 
-podium COMMAND --help tells more.
+See podium COMMAND --help for the options of a command.
 """
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
-    words = list(sys.argv[1:] if argv is None else argv)
-    arguments = build_parser().parse_args(compare_ratings.as_one_word(words))
+    arguments = build_parser().parse_args(argv)
     try:
         code: int = arguments.run(arguments)
         sys.stdout.flush()
@@ -49,6 +53,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def build_parser() -> argparse.ArgumentParser:
+    """Return the parser of all commands; a parsed command is in ``arguments.run``."""
     parser = argparse.ArgumentParser(
         prog="podium",
         description="Learning to rank lists that have ties: compare methods, train, rank, evaluate.",
@@ -57,25 +62,32 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"podium {__version__}")
     parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     # Also accepted after the command; SUPPRESS keeps its absence there from undoing a --debug given before it.
-    common = argparse.ArgumentParser(add_help=False)
-    common.add_argument(
-        "--debug", action="store_true", default=argparse.SUPPRESS, help="show the traceback of an error"
-    )
-    for command in (compare, compare_ratings, report, train, rank, evaluate, methods):
-        name = command.__name__.rpartition(".")[2]
-        sub = commands.add_parser(
-            getattr(command, "NAME", name),
-            **({"help": command.HELP} if hasattr(command, "HELP") else {}),  # without, a command is not listed
+    debug = argparse.ArgumentParser(add_help=False)
+    debug.add_argument("--debug", action="store_true", default=argparse.SUPPRESS, help="show the traceback of an error")
+    _add_commands(parser, COMMANDS, debug)
+    return parser
+
+
+def _add_commands(
+    parser: argparse.ArgumentParser, commands: Sequence[ModuleType], common: argparse.ArgumentParser
+) -> None:
+    """Add a parser per command, and for a group of commands, one with its own commands."""
+    parsers = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for command in commands:
+        added = parsers.add_parser(
+            command.__name__.rpartition(".")[2],
+            help=command.HELP,
             description=command.DESCRIPTION,
             epilog=command.EXAMPLES,
             formatter_class=argparse.RawDescriptionHelpFormatter,
             parents=[common],
         )
-        command.configure(sub)
-        sub.set_defaults(run=command.run)
-    return parser
+        if hasattr(command, "COMMANDS"):
+            _add_commands(added, command.COMMANDS, common)
+        else:
+            command.configure(added)
+            added.set_defaults(run=command.run)
 
 
 def _fail(message: str, code: int, debug: bool) -> int:

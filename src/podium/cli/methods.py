@@ -17,7 +17,7 @@ examples:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--ratings", action="store_true", help="those for `podium compare ratings`")
+    parser.add_argument("--ratings", action="store_true", help="those for `podium ratings compare`")
     parser.add_argument("--json", action="store_true", help="as JSON, with the grids that `podium compare` searches")
 
 

@@ -1,4 +1,4 @@
-"""``podium compare ratings``: rankers of users' ratings on the same draws, a table and a report for each."""
+"""``podium ratings compare``: rankers of users' ratings on the same draws, a table and a report for each."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from pathlib import Path
 
 from podium.cli import options, output
 
-NAME = "compare-ratings"
-"""Of the command; people write ``compare ratings``."""
+HELP = "compare rankers of users' ratings"
 DESCRIPTION = """\
 Compare rankers of users' ratings, where every user is a query. Some ratings of each user are known, the others are
 ranked. Hyper-parameters are chosen on three tenths of the known ratings; the choice is fitted on all of them and
@@ -18,29 +17,16 @@ evaluated once. Finished trials are kept: a run that was stopped goes on where i
 again."""
 EXAMPLES = """\
 examples:
-  podium compare ratings u.data --protocol given-n --n 10,20,50
-  podium compare ratings ratings.csv --methods pmf,cofirank --n 20 --replicates 3 --metrics ndcg@5,ndcg@10,err
-  podium compare ratings u.data --protocol held-out-users --n 10
-  podium compare ratings u.data --protocol time
+  podium ratings compare u.data --protocol given-n --n 10,20,50
+  podium ratings compare ratings.csv --methods pmf,cofirank --n 20 --replicates 3 --metrics ndcg@5,ndcg@10,err
+  podium ratings compare u.data --protocol held-out-users --n 10
+  podium ratings compare u.data --protocol time
 
 The floor of every table, item-mean and popularity, is always included.
 Exit code 1 means that a method failed; its row says why, the others are complete."""
 
 
-def as_one_word(argv: list[str]) -> list[str]:
-    """The words of a command line, ``compare ratings FILE`` with the name of the command as one.
-
-    A data set called ``ratings`` can still be compared on: it is followed by an option or by nothing.
-    """
-    start = next((i for i, word in enumerate(argv) if not word.startswith("-")), len(argv))
-    command, rest = argv[start : start + 2], argv[start + 2 :]
-    if command == ["compare", "ratings"] and rest and (not rest[0].startswith("-") or rest[0] in ("-h", "--help")):
-        return [*argv[:start], NAME, *rest]
-    return argv
-
-
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.prog = "podium compare ratings"
     parser.add_argument(
         "data", metavar="FILE", help="user, item, rating and perhaps time on each line (also .gz), or Parquet"
     )
