@@ -86,7 +86,7 @@ def main() -> None:
         "podium.evaluate, as trec_eval": lambda: (
             podium.evaluate(labels, scores, qid=qid, metrics=METRICS, convention="trec").mean
         ),
-        "podium, ndcg@10 alone, grouped": lambda: {"ndcg@10": float(ndcg.per_query(labels, scores, offsets).mean())},
+        "podium, ndcg@10 alone, grouped": lambda: {"ndcg@10": float(ndcg.per_query(scores, labels, offsets).mean())},
         **ranx_ways(labels, scores, shape),
     }
     times: dict[str, list[float]] = {name: [] for name in ways}

@@ -121,7 +121,7 @@ def test_it_is_of_all_settings_and_only_the_chosen_ones_scores_stay(queries, tmp
         for l2 in METHODS[name].grid["l2"]:
             ranker = METHODS[name].build(l2=l2, normalize="minmax").fit(parts[0], eval_set=parts[1], eval_metric="map")
             total = total - np.log(ranks(np.asarray(ranker.predict(parts[2]), float), parts[2]))
-    by_hand = metric("map").per_query(parts[2].labels, total, parts[2].offsets)
+    by_hand = metric("map").per_query(total, parts[2].labels, parts[2].offsets)
     assert fold.per_query["map"] == pytest.approx(by_hand.tolist())
 
 

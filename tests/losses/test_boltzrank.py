@@ -26,7 +26,7 @@ def by_definition(
     target = np.exp(-e_labels) / np.exp(-e_labels).sum()
     n = len(labels)
     measure = podium.metric(metric, max_grade=labels.max())
-    gains = np.array([measure.per_query(labels, -r.astype(float), [0, n])[0] for r in ranks])
+    gains = np.array([measure.per_query(-r.astype(float), labels, [0, n])[0] for r in ranks])
     return -(weight * p @ gains + (1 - weight) * target @ np.log(p))
 
 

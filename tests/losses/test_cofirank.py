@@ -33,7 +33,7 @@ def test_sorting_finds_the_worst_ranking_and_bounds_ndcg(k: int | None, scale: f
         scores = scale * rng.standard_normal(n)
         loss = CoFiRankLoss(k).value_and_gradient(scores, labels, [0, n])
         assert loss.value == pytest.approx(brute_force(scores, labels, k), abs=1e-12)
-        assert loss.value >= 1 - ndcg.per_query(labels, scores, np.array([0, n]))[0] - 1e-12
+        assert loss.value >= 1 - ndcg.per_query(scores, labels, np.array([0, n]))[0] - 1e-12
 
 
 def test_no_loss_with_a_margin_and_nothing_from_ties() -> None:

@@ -63,7 +63,7 @@ def test_like_dropping_the_documents_beforehand(convention, limit) -> None:
 def test_ties_for_a_place() -> None:
     labels, scores, hosts = [1, 0, 2], [0.5, 0.5, 0.1], ["x", "x", "y"]
     value = {
-        name: metric("mrr", name).per_query(labels, scores, [0, 3], ["d1", "d2", "d3"], collapse=(hosts, 1))[0]
+        name: metric("mrr", name).per_query(scores, labels, [0, 3], ["d1", "d2", "d3"], collapse=(hosts, 1))[0]
         for name in ("standard", "letor", "trec", "catboost")
     }
     # Row order shows the first; document ids, descending, the second; and so does whoever takes the worse one.

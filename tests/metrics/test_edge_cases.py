@@ -12,7 +12,7 @@ INF = np.inf
 
 def one(name: str, labels: list[float], scores: list[float], convention: str = "standard", **options) -> float:
     """The metric of a single list."""
-    return float(metric(name, convention, **options).per_query(labels, scores, [0, len(labels)])[0])
+    return float(metric(name, convention, **options).per_query(scores, labels, [0, len(labels)])[0])
 
 
 def test_by_hand() -> None:
@@ -115,18 +115,18 @@ def test_a_very_low_score_is_not_minus_infinity_in_single_precision() -> None:
 def test_ties_are_those_of_the_precision_given() -> None:
     close = np.array([1.0, 1.0 + 1e-9])
     labels, offsets = [1.0, 0.0], [0, 2]
-    assert metric("mrr").per_query(labels, close, offsets)[0] == 0.5
-    assert metric("mrr").per_query(labels, close.astype(np.float32), offsets)[0] == pytest.approx(3 / 4)
-    assert metric("mrr", "trec").per_query(labels, close, offsets)[0] == 1.0  # single precision: row order, no ids
-    assert metric("mrr", "lightgbm").per_query([1.0, 0.0], np.array([0.0, -0.0]), offsets)[0] == 1.0
+    assert metric("mrr").per_query(close, labels, offsets)[0] == 0.5
+    assert metric("mrr").per_query(close.astype(np.float32), labels, offsets)[0] == pytest.approx(3 / 4)
+    assert metric("mrr", "trec").per_query(close, labels, offsets)[0] == 1.0  # single precision: row order, no ids
+    assert metric("mrr", "lightgbm").per_query(np.array([0.0, -0.0]), [1.0, 0.0], offsets)[0] == 1.0
 
 
 def test_document_ids_break_ties_descending_as_text() -> None:
     labels, scores, offsets = [1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0, 3]
     for ids, value in ((["b", "a", "c"], 1.0), (["a", "b", "c"], 0.5), ([10, 9, 1], 0.5), (["9", "10", "1"], 1.0)):
-        assert metric("mrr", "trec").per_query(labels, scores, offsets, ids)[0] == value
-    assert metric("mrr", "trec").per_query(labels, scores, offsets)[0] == 1.0  # without ids: row order
-    assert metric("mrr", "letor").per_query(labels, scores, offsets, ["a", "b", "c"])[0] == 1.0
+        assert metric("mrr", "trec").per_query(scores, labels, offsets, ids)[0] == value
+    assert metric("mrr", "trec").per_query(scores, labels, offsets)[0] == 1.0  # without ids: row order
+    assert metric("mrr", "letor").per_query(scores, labels, offsets, ["a", "b", "c"])[0] == 1.0
 
 
 def test_fractional_grades() -> None:
@@ -184,9 +184,9 @@ def test_negative_grades_where_they_mean_something() -> None:
 def test_arrays_that_do_not_fit() -> None:
     m = metric("map")
     with pytest.raises(ValueError, match=r"labels must have one entry for each of the 3 documents; got shape \(2,\)"):
-        m.per_query([0, 1], [1.0, 2.0, 3.0], [0, 3])
+        m.per_query([1.0, 2.0, 3.0], [0, 1], [0, 3])
     with pytest.raises(ValueError, match="offsets must start at 0 and never decrease"):
-        m.per_query([0, 1], [1.0, 2.0], [1, 2])
+        m.per_query([1.0, 2.0], [0, 1], [1, 2])
     assert m.per_query([], [], [0]).shape == (0,)
 
 
@@ -196,8 +196,8 @@ def test_inputs_are_left_alone_and_any_kind_of_array_will_do() -> None:
     before = labels.copy()
     offsets = np.array([0, 5, 12], np.int32)
     for name in (*NAMES, "tau"):
-        wanted = metric(name).per_query(labels.astype(float), scores.astype(np.float64), offsets)
-        np.testing.assert_array_equal(metric(name).per_query(labels, scores, offsets), wanted)
+        wanted = metric(name).per_query(scores.astype(np.float64), labels.astype(float), offsets)
+        np.testing.assert_array_equal(metric(name).per_query(scores, labels, offsets), wanted)
     np.testing.assert_array_equal(labels, before)
 
 
@@ -222,3 +222,15 @@ def test_threads_do_not_change_bits(monkeypatch: pytest.MonkeyPatch) -> None:
                 np.testing.assert_array_equal(alone.per_query[name], shared.per_query[name])
     finally:
         numba.set_num_threads(before)
+
+
+def test_scores_come_before_labels() -> None:
+    """A swap of the two would be silent: both orders have a value, and on these lists a different one."""
+    scores, labels, offsets = [0.1, 0.7, 0.4], [0.0, 0.0, 3.0], [0, 3]
+    for name, right, swapped in (("mrr", 1 / 2, 1.0), ("dcg@1", 0.0, 2**0.4 - 1)):
+        m = metric(name, "standard+relevant_from=0.3")
+        assert m.per_query(scores, labels, offsets)[0] == pytest.approx(right), name
+        assert m.per_query(labels, scores, offsets)[0] == pytest.approx(swapped), name
+        assert evaluate(labels, scores, sizes=[3], metrics=m).mean[m.name] == pytest.approx(right), name
+    with pytest.raises(ValueError, match="score of document 1 of that query is NaN"):
+        metric("mrr").per_query([0.0, np.nan], [0.0, 1.0], [0, 2])

@@ -28,7 +28,7 @@ def test_per_query_follows_first_appearance() -> None:
     for name in NAMES:
         m = metric(name, "letor", max_grade=3)
         rows = [np.flatnonzero(np.equal(QID, q)) for q in "bac"]
-        by_query = [m.per_query(LABELS[r], SCORES[r], [0, len(r)])[0] for r in rows]
+        by_query = [m.per_query(SCORES[r], LABELS[r], [0, len(r)])[0] for r in rows]
         assert found.per_query[name].tolist() == by_query
         assert found.mean[name] == pytest.approx(np.mean(by_query))
 

@@ -21,7 +21,7 @@ def random_queries(seed: int, n_queries: int = 80, n_grades: int = 4):
 
 def concatenate(lists):
     labels, scores = (np.concatenate(column) for column in zip(*lists, strict=True))
-    return labels, scores, np.cumsum([0, *(len(one[0]) for one in lists)])
+    return scores, labels, np.cumsum([0, *(len(one[0]) for one in lists)])
 
 
 def test_scikit_learn() -> None:
@@ -40,7 +40,7 @@ def test_lightgbm() -> None:
     import lightgbm
 
     lists = list(random_queries(1))
-    labels, scores, offsets = concatenate(lists)
+    scores, labels, offsets = concatenate(lists)
     # A booster that has not been trained predicts the initial scores.
     data = lightgbm.Dataset(
         np.zeros((len(labels), 1)), labels, group=np.diff(offsets), init_score=scores, params={"verbose": -1}
@@ -48,7 +48,7 @@ def test_lightgbm() -> None:
     for name in ("ndcg", "map"):
         parameters = {"objective": "none", "metric": name, "eval_at": [1, 3, 5, 10, 100], "verbose": -1}
         for _, printed, value, _ in lightgbm.Booster(parameters, data).eval_train():
-            ours = metric(printed, "lightgbm").per_query(labels, scores, offsets)
+            ours = metric(printed, "lightgbm").per_query(scores, labels, offsets)
             assert ours.mean() == pytest.approx(value, rel=1e-12), printed
 
 

@@ -136,7 +136,7 @@ def test_all_families(rules: Convention) -> None:
         m = metric(name, rules)
         wanted = [expected(m, *one, max_grade) for one in lists]
         for dtype in (np.float32, np.float64):
-            found = m.per_query(labels, np.array(scores, dtype), offsets, ids)
+            found = m.per_query(np.array(scores, dtype), labels, offsets, ids)
             np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-14, err_msg=str(m))
 
 
@@ -147,9 +147,9 @@ def test_all_metrics_at_once_are_those_one_by_one() -> None:
     labels, scores = ([x for one in lists for x in one[part]] for part in range(2))
     offsets = np.cumsum([0, *(len(one[0]) for one in lists)])
     metrics = [metric(name, rules) for name in [*NAMES, "tau", "accuracy"] for rules in ("standard", "letor")]
-    together = measure(metrics, labels, scores, offsets)
+    together = measure(metrics, scores, labels, offsets)
     for i, m in enumerate(metrics):
-        np.testing.assert_array_equal(together[:, i], m.per_query(labels, scores, offsets), err_msg=str(m))
+        np.testing.assert_array_equal(together[:, i], m.per_query(scores, labels, offsets), err_msg=str(m))
 
 
 def test_long_lists() -> None:
@@ -161,7 +161,7 @@ def test_long_lists() -> None:
         for name in ("ndcg", "ndcg@10", "ndcg@64", "ndcg@65", "map", "ap@50", "p@10", "mrr", "err", "err@10"):
             m = metric(name, "letor")
             wanted = of_strict_order(m, labels[order].tolist(), labels.tolist(), 4.0)
-            found = m.per_query(labels, scores, [0, 3000])[0]
+            found = m.per_query(scores, labels, [0, 3000])[0]
             assert found == pytest.approx(wanted, rel=1e-12), name
 
 
@@ -174,6 +174,6 @@ def test_averaging_converges_to_the_mean_over_random_orders() -> None:
     jitter = np.tile(scores, n_samples) + 0.5 * generator.random(n * n_samples)
     offsets = n * np.arange(n_samples + 1)
     for name in ("ndcg", "ndcg@10", "map", "ap@10", "mrr", "err", "err@10", "p@10", "r@10", "meanndcg"):
-        sampled = metric(name).per_query(np.tile(labels, n_samples), jitter, offsets)
+        sampled = metric(name).per_query(jitter, np.tile(labels, n_samples), offsets)
         error = sampled.std() / math.sqrt(n_samples)
-        assert metric(name).per_query(labels, scores, [0, n])[0] == pytest.approx(sampled.mean(), abs=4 * error), name
+        assert metric(name).per_query(scores, labels, [0, n])[0] == pytest.approx(sampled.mean(), abs=4 * error), name

@@ -18,7 +18,7 @@ def test_best_feature_is_the_best_of_all(queries) -> None:
     measure = podium.metric("ndcg@10")
     merits = {
         (j, sign): measure.per_query(
-            queries.labels, sign * queries.features[:, j].astype(float), queries.offsets
+            sign * queries.features[:, j].astype(float), queries.labels, queries.offsets
         ).mean()
         for j in range(7)
         for sign in (1, -1)
@@ -59,7 +59,7 @@ def test_random_is_as_good_as_chance(queries) -> None:
     scores = [podium.RandomRanker(random_state=seed).fit(many).score(many) for seed in range(10)]
     shuffled = np.random.default_rng(0)
     measure = podium.metric("ndcg@10")
-    chance = [measure.per_query(many.labels, shuffled.random(many.n_documents), many.offsets).mean() for _ in range(10)]
+    chance = [measure.per_query(shuffled.random(many.n_documents), many.labels, many.offsets).mean() for _ in range(10)]
     assert np.mean(scores) == pytest.approx(np.mean(chance), abs=0.02)
 
 

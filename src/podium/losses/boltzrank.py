@@ -161,7 +161,7 @@ def judge(sample: Sample, gain: Metric, labels: np.ndarray, offsets: np.ndarray)
         ends = np.concatenate(([0], np.cumsum(lengths)))
         first_document = np.repeat(offsets[start:stop], counts[start:stop])
         documents = np.arange(ends[-1]) + np.repeat(first_document - ends[:-1], lengths)
-        gains[of_chunk] = gain.per_query(labels[documents], -sample.places[entries].astype(np.float32), ends)
+        gains[of_chunk] = gain.per_query(-sample.places[entries].astype(np.float32), labels[documents], ends)
         start = stop
     return np.nan_to_num(gains)
 

@@ -34,7 +34,7 @@ def as_scores(scores: np.ndarray) -> np.ndarray:
 
 
 def explain(
-    trouble: int, query: str, labels: np.ndarray, scores: np.ndarray, max_grade: float, rules: Convention
+    trouble: int, query: str, scores: np.ndarray, labels: np.ndarray, max_grade: float, rules: Convention
 ) -> str:
     """What is wrong with this query and what to do about it."""
     if trouble == SCORE_IS_NAN:

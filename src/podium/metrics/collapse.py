@@ -28,8 +28,8 @@ class Collapse(NamedTuple):
 class Shown(NamedTuple):
     """Lists as they are shown, and what there was to show."""
 
-    labels: np.ndarray
     scores: np.ndarray
+    labels: np.ndarray
     offsets: np.ndarray
     keys: np.ndarray
     pool: np.ndarray
@@ -55,7 +55,7 @@ def as_collapse(collapse: Any, n: int) -> Collapse:
     return Collapse(number_by_first_appearance(ids)[0], int(limit))
 
 
-def trouble(labels: np.ndarray, scores: np.ndarray, offsets: np.ndarray) -> tuple[int, int]:
+def trouble(scores: np.ndarray, labels: np.ndarray, offsets: np.ndarray) -> tuple[int, int]:
     """The first query that cannot be cut because it cannot be ordered, and why; why is 0 if there is none."""
     for bad, why in ((np.isnan(scores), SCORE_IS_NAN), (~np.isfinite(labels), LABEL_NOT_FINITE)):
         if bad.any():
@@ -65,8 +65,8 @@ def trouble(labels: np.ndarray, scores: np.ndarray, offsets: np.ndarray) -> tupl
 
 def show(
     collapse: Collapse,
-    labels: np.ndarray,
     scores: np.ndarray,
+    labels: np.ndarray,
     offsets: np.ndarray,
     keys: np.ndarray,
     choice: np.ndarray,
@@ -79,8 +79,8 @@ def show(
     best = _first_of_groups(query, collapse, (-labels,))
     sizes = np.bincount(query[shown], minlength=len(offsets) - 1)
     return Shown(
-        labels[shown],
         scores[shown],
+        labels[shown],
         np.concatenate(([0], np.cumsum(sizes))),
         keys[shown] if len(keys) else keys,
         labels[np.sort(best)],

@@ -25,17 +25,17 @@ from podium.numerics.sorting import descending
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def correlate_queries(
-    first: int, stop: int, labels: np.ndarray, scores: np.ndarray, offsets: np.ndarray, values: np.ndarray
+    first: int, stop: int, scores: np.ndarray, labels: np.ndarray, offsets: np.ndarray, values: np.ndarray
 ) -> None:
     """Fill rows ``first:stop`` of ``values`` (n_queries, 2) with τ-b and accuracy."""
     for q in range(first, stop):
         y = labels[offsets[q] : offsets[q + 1]]
         s = scores[offsets[q] : offsets[q + 1]]
-        values[q, 0], values[q, 1] = _correlate(y, s)
+        values[q, 0], values[q, 1] = _correlate(s, y)
 
 
 @njit(error_model="numpy")
-def _correlate(labels: np.ndarray, scores: np.ndarray) -> tuple[float, float]:
+def _correlate(scores: np.ndarray, labels: np.ndarray) -> tuple[float, float]:
     n = len(labels)
     by_label = np.empty(n, np.int64)
     descending(labels, by_label)

@@ -76,13 +76,13 @@ class Metric:
         return f"metric({str(self)!r})"
 
     def per_query(
-        self, labels: Any, scores: Any, offsets: Any, document_ids: Any = None, collapse: Any = None
+        self, scores: Any, labels: Any, offsets: Any, document_ids: Any = None, collapse: Any = None
     ) -> np.ndarray:
         """The metric of each query, (n_queries,) float64; NaN for a query that has no value.
 
         Parameters
         ----------
-        labels, scores : (n_documents,)
+        scores, labels : (n_documents,)
             Query q owns the slice ``offsets[q]:offsets[q + 1]`` of both. Scores of −∞ mark documents that were not
             retrieved: they count among what there is to find but never as found.
         offsets : (n_queries + 1,) integers, from 0 to n_documents
@@ -97,7 +97,7 @@ class Metric:
             from podium.metrics.collapse import as_collapse
 
             collapse = as_collapse(collapse, len(labels))
-        return measure([self], labels, scores, offsets, document_ids, collapse=collapse)[:, 0]
+        return measure([self], scores, labels, offsets, document_ids, collapse=collapse)[:, 0]
 
 
 def metric(
@@ -129,7 +129,7 @@ def metric(
     ('ndcg@10', 'letor', 'ndcg@10 (letor)')
     >>> metric(str(m)) == m, metric("recall@5") == metric("r@5")
     (True, True)
-    >>> m.per_query([0, 2, 1], [3.0, 2.0, 1.0], [0, 3]).round(4).tolist()  # three documents, NDCG@10: 0 by LETOR's rule
+    >>> m.per_query([3.0, 2.0, 1.0], [0, 2, 1], [0, 3]).round(4).tolist()  # three documents, NDCG@10: 0 by LETOR's rule
     [0.0]
     """
     if isinstance(name, Metric):

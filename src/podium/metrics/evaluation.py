@@ -84,7 +84,7 @@ def evaluate(
         hidden = as_collapse(collapse, n)
         hidden = hidden._replace(groups=lists.group(hidden.groups))
     values = measure(
-        list(asked.values()), lists.labels, as_scores(lists.group(given)), lists.offsets, ids, lists.name, hidden
+        list(asked.values()), as_scores(lists.group(given)), lists.labels, lists.offsets, ids, lists.name, hidden
     )
     per_query = dict(zip(asked, np.ascontiguousarray(values.T), strict=True))
     limit = None if hidden is None else hidden.limit

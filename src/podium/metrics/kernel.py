@@ -76,8 +76,8 @@ class Asked(NamedTuple):
 def measure_queries(
     first: int,
     stop: int,
-    labels: np.ndarray,
     scores: np.ndarray,
+    labels: np.ndarray,
     offsets: np.ndarray,
     keys: np.ndarray,
     pool: np.ndarray,
@@ -122,7 +122,7 @@ def measure_queries(
         n_listed = 0
         for i in range(n):
             n_listed += s[i] > -np.inf
-        trouble[q] = _trouble(y, s, rules, asked)
+        trouble[q] = _trouble(s, y, rules, asked)
         if trouble[q] != GOOD or n_relevant + n_positive == 0:
             for m in range(len(asked.families)):
                 values[q, m] = asked.nothing[m]
@@ -133,12 +133,12 @@ def measure_queries(
         if depth < n and depth <= DEEP:
             lowest = score_at(s, depth, best_scores)
         if lowest > -np.inf or n_listed < n:
-            n_few = compress(y, s, key, lowest, few_labels, few_scores, few_keys)
+            n_few = compress(s, y, key, lowest, few_scores, few_labels, few_keys)
             y_listed, s_listed, key_listed = few_labels[:n_few], few_scores[:n_few], few_keys[: min(n_few, len(key))]
         else:
             y_listed, s_listed, key_listed = y, s, key
         grouped = rank(
-            y_listed, s_listed, key_listed, rules.average_ties, order[: len(s_listed)], ranked[:n], tie_end[:n]
+            s_listed, y_listed, key_listed, rules.average_ties, order[: len(s_listed)], ranked[:n], tie_end[:n]
         )
         ties = tie_end[:n] if grouped else tie_end[:0]
 
@@ -184,7 +184,7 @@ def measure_queries(
 
 
 @njit(error_model="numpy")
-def _trouble(labels: np.ndarray, scores: np.ndarray, rules: Rules, asked: Asked) -> int:
+def _trouble(scores: np.ndarray, labels: np.ndarray, rules: Rules, asked: Asked) -> int:
     """What stands against evaluating this query."""
     # Counted one by one, since such loops vectorise, and minima and maxima do not.
     not_numbers = 0

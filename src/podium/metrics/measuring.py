@@ -29,8 +29,8 @@ WORTH_SHARING = 100_000
 
 def measure(
     metrics: Sequence[Metric],
-    labels: Any,
     scores: Any,
+    labels: Any,
     offsets: Any,
     document_ids: Any = None,
     name_query: Callable[[int], str] = "query number {}".format,
@@ -38,7 +38,7 @@ def measure(
 ) -> np.ndarray:
     """The metrics of each query, (n_queries, n_metrics) float64.
 
-    The documents of query q are ``offsets[q]:offsets[q + 1]`` of ``labels``, ``scores``, ``document_ids`` and
+    The documents of query q are ``offsets[q]:offsets[q + 1]`` of ``scores``, ``labels``, ``document_ids`` and
     ``collapse.groups``.
     """
     offsets = as_offsets(offsets)
@@ -50,15 +50,15 @@ def measure(
     for rules in dict.fromkeys(m.rules for m in metrics):
         chosen = [i for i, m in enumerate(metrics) if m.rules == rules]
         of_rules = [metrics[i] for i in chosen]
-        values[:, chosen] = _under_one_convention(of_rules, rules, labels, scores, offsets, ids, name_query, collapse)
+        values[:, chosen] = _under_one_convention(of_rules, rules, scores, labels, offsets, ids, name_query, collapse)
     return values
 
 
 def _under_one_convention(
     metrics: list[Metric],
     rules: Convention,
-    labels: np.ndarray,
     scores: np.ndarray,
+    labels: np.ndarray,
     offsets: np.ndarray,
     document_ids: np.ndarray | None,
     name_query: Callable[[int], str],
@@ -66,15 +66,15 @@ def _under_one_convention(
 ) -> np.ndarray:
     if rules.score_precision == "single":
         scores = _to_single(scores)
-    keys, pool = _tie_keys(rules, labels, scores, offsets, document_ids), labels
+    keys, pool = _tie_keys(rules, scores, labels, offsets, document_ids), labels
     if collapse is not None:
-        q, why = cannot_collapse(labels, scores, offsets)
+        q, why = cannot_collapse(scores, labels, offsets)
         if why:
             of_query = slice(offsets[q], offsets[q + 1])
-            raise ValueError(explain(why, name_query(q), labels[of_query], scores[of_query], 0.0, rules))
+            raise ValueError(explain(why, name_query(q), scores[of_query], labels[of_query], 0.0, rules))
         # No mean over orders here: of tied documents that compete for a place, the worse is shown.
         choice = labels if rules.ties == "average" else keys
-        labels, scores, offsets, keys, pool = show(collapse, labels, scores, offsets, keys, choice)
+        scores, labels, offsets, keys, pool = show(collapse, scores, labels, offsets, keys, choice)
     on_ranking = [m for m in metrics if m.family in FAMILY_CODES]
     asked = _ask(on_ranking, rules)
     max_grade = _max_grade(rules, pool) if asked.stops else 0.0
@@ -84,8 +84,8 @@ def _under_one_convention(
     in_parallel(  # for τ and accuracy alone too: this is what finds bad labels and scores
         measure_queries,
         offsets,
-        labels,
         scores,
+        labels,
         offsets,
         keys,
         pool,
@@ -110,11 +110,11 @@ def _under_one_convention(
     if trouble.any():
         q = int(np.flatnonzero(trouble)[0])
         of_query = slice(offsets[q], offsets[q + 1])
-        raise ValueError(explain(int(trouble[q]), name_query(q), labels[of_query], scores[of_query], max_grade, rules))
+        raise ValueError(explain(int(trouble[q]), name_query(q), scores[of_query], labels[of_query], max_grade, rules))
     columns = dict(zip(on_ranking, values.T, strict=True))
     if len(on_ranking) < len(metrics):
         correlations = np.empty((len(offsets) - 1, 2))
-        in_parallel(correlate_queries, offsets, labels, scores, offsets, correlations)
+        in_parallel(correlate_queries, offsets, scores, labels, offsets, correlations)
         columns |= {m: correlations[:, ("tau", "accuracy").index(m.family)] for m in metrics if m not in columns}
     return np.column_stack([columns[m] for m in metrics])
 
@@ -166,7 +166,7 @@ def _max_grade(rules: Convention, labels: np.ndarray) -> float:
 
 
 def _tie_keys(
-    rules: Convention, labels: np.ndarray, scores: np.ndarray, offsets: np.ndarray, document_ids: np.ndarray | None
+    rules: Convention, scores: np.ndarray, labels: np.ndarray, offsets: np.ndarray, document_ids: np.ndarray | None
 ) -> np.ndarray:
     """What tied documents are ordered by, ascending; empty for row order."""
     if rules.ties == "worst":

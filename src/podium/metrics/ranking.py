@@ -35,12 +35,12 @@ def score_at(scores: np.ndarray, depth: int, best: np.ndarray) -> float:
 
 @njit(error_model="numpy")
 def compress(
-    labels: np.ndarray,
     scores: np.ndarray,
+    labels: np.ndarray,
     keys: np.ndarray,
     lowest: float,
-    few_labels: np.ndarray,
     few_scores: np.ndarray,
+    few_labels: np.ndarray,
     few_keys: np.ndarray,
 ) -> int:
     """Copy the retrieved documents with a score of ``lowest`` or more; returns how many."""
@@ -57,8 +57,8 @@ def compress(
 
 @njit(error_model="numpy")
 def rank(
-    labels: np.ndarray,
     scores: np.ndarray,
+    labels: np.ndarray,
     keys: np.ndarray,
     average: bool,
     order: np.ndarray,

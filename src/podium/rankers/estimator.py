@@ -172,7 +172,7 @@ class BaseRanker(BaseEstimator):  # type: ignore[misc]
         self._require_fitted()
         queries = as_queries(X, y, qid, labelled=True)
         self._check_features(queries, X)
-        values = metric("ndcg@10").per_query(queries.labels, self._scores(queries), queries.offsets)
+        values = metric("ndcg@10").per_query(self._scores(queries), queries.labels, queries.offsets)
         return float(np.average(values, weights=query_weights(sample_weight, queries)))
 
     def log_likelihood(self, X: Any, y: Any = None, qid: Any = None) -> float:

@@ -52,7 +52,7 @@ class RatingValidation:
     def judge(self, model: FactorModel) -> float:
         """Mean of the metric over the users it is defined for; higher is better."""
         values = self.metric.per_query(
-            self.lists.values, model.scores(self.users, self.lists.items), self.lists.offsets
+            model.scores(self.users, self.lists.items), self.lists.values, self.lists.offsets
         )
         defined = values[~np.isnan(values)]
         return float(defined.mean()) if len(defined) else 0.0

@@ -43,7 +43,7 @@ class Validation:
     def judge_scores(self, scores: np.ndarray) -> float:
         """The same of scores that are known already."""
         q = self.queries
-        values = self.metric.per_query(q.labels, scores, q.offsets, q.document_ids)
+        values = self.metric.per_query(scores, q.labels, q.offsets, q.document_ids)
         defined = values[~np.isnan(values)]
         return float(defined.mean()) if len(defined) else 0.0
 

@@ -145,7 +145,7 @@ def _measure(
     from podium.metrics.measuring import measure
 
     exact = [with_grade(metric, top_grade) for metric in metrics]
-    values = measure(exact, queries.labels, scores, queries.offsets, queries.document_ids)
+    values = measure(exact, scores, queries.labels, queries.offsets, queries.document_ids)
     return {metric.name: values[:, i] for i, metric in enumerate(metrics)}
 
 

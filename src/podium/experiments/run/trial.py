@@ -40,7 +40,7 @@ def warm_up(entrant: Entrant, candidate: Candidate, fold: Viewable, metric: Metr
 def warm_up_metric(fold: Viewable, metric: Metric) -> None:
     """The same for what evaluates scores."""
     queries = sample(fold.view()).validation
-    metric.per_query(queries.labels, np.arange(queries.n_documents, dtype=np.float64), queries.offsets)
+    metric.per_query(np.arange(queries.n_documents, dtype=np.float64), queries.labels, queries.offsets)
 
 
 def _attempt(entrant: Entrant, candidate: Candidate, fold: VisibleFold, metric: Metric) -> Trial:
@@ -85,7 +85,7 @@ def _scores(ranker: Any, queries: Queries) -> np.ndarray:
 
 def mean(metric: Metric, queries: Queries, scores: np.ndarray) -> float:
     """The mean of a metric over labelled queries; queries that have no value are left out."""
-    values = metric.per_query(queries.labels, scores, queries.offsets)
+    values = metric.per_query(scores, queries.labels, queries.offsets)
     return float(np.nanmean(values)) if not np.isnan(values).all() else float("nan")
 
 

@@ -88,7 +88,7 @@ class BestFeature(BaseRanker):
             values = column(features, j)
             for k, direction in enumerate((1.0, -1.0)):
                 per_query = measure.per_query(
-                    judged_on.labels, direction * values, judged_on.offsets, judged_on.document_ids
+                    direction * values, judged_on.labels, judged_on.offsets, judged_on.document_ids
                 )
                 merits[j, k] = _mean(per_query, weights)
         feature, downwards = divmod(int(np.argmax(merits)), 2)

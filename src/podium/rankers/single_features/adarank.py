@@ -85,4 +85,4 @@ class MetricWeighting:
 
     def _measure(self, scores: np.ndarray) -> np.ndarray:
         q = self.queries
-        return self.metric.per_query(q.labels, scores, q.offsets, q.document_ids)
+        return self.metric.per_query(scores, q.labels, q.offsets, q.document_ids)
