@@ -20,9 +20,9 @@ from scipy.optimize import minimize
 
 import podium
 from podium.losses import ListNetLoss
+from podium.numerics.blas import quiet_blas
 from podium.scorers import Linear
 from podium.training import LBFGS, Problem
-from podium.training.threads import quiet_blas
 
 L2 = 1e-3
 

@@ -13,12 +13,12 @@ import numpy as np
 from sklearn.base import clone
 
 from podium.data.ids import Ids
+from podium.numerics.blas import quiet_blas
 from podium.ratings.estimator import RatingRanker
 from podium.ratings.factors.model import FactorModel
 from podium.ratings.lists import RatingLists
 from podium.ratings.rankers.floors import PMF, GlobalRanking, ItemMean
 from podium.ratings.rankers.taste import TasteFactors
-from podium.training.threads import quiet_blas
 
 
 def standard_priors(random_state: Any = None) -> list[RatingRanker]:

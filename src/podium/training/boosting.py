@@ -10,11 +10,12 @@ import numpy as np
 
 from podium.core.parameters import require_choice, require_count
 from podium.data.queries import Queries
+from podium.numerics.blas import quiet_blas
 from podium.scorers.trees.scorer import Trees, TreesModel, import_lightgbm, rows_for_lightgbm
 from podium.scorers.trees.text import bare_text, constant_text
 from podium.training.base import Fit, Problem, Trainer
 from podium.training.monitor import Watch, warn_not_converged
-from podium.training.threads import LITTLE_WORK, enough_threads, quiet_blas
+from podium.training.threads import LITTLE_WORK, enough_threads
 
 
 class Boosting(Trainer):

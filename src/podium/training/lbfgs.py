@@ -7,10 +7,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from podium.core.parameters import require_choice, require_count, require_number
+from podium.numerics.blas import quiet_blas
 from podium.training.base import Fit, Problem, Trainer
 from podium.training.monitor import Monitor, warn_not_converged
 from podium.training.objective import objective
-from podium.training.threads import enough_threads, quiet_blas
+from podium.training.threads import enough_threads
 
 
 class LBFGS(Trainer):

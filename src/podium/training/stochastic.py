@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from podium.core.parameters import require_choice, require_count, require_number
+from podium.numerics.blas import quiet_blas
 from podium.scorers.base import SmoothModel
 from podium.scorers.linear.epoch import linear_epoch
 from podium.scorers.linear.rows import as_rows
@@ -18,7 +19,7 @@ from podium.training.base import Convergence, Fit, Problem, Trainer
 from podium.training.monitor import Monitor, warn_not_converged
 from podium.training.objective import Objective, objective
 from podium.training.optimizers import OPTIMIZERS, take_step
-from podium.training.threads import enough_threads, quiet_blas
+from podium.training.threads import enough_threads
 
 SCHEDULES = ("constant", "sqrt", "exponential")
 

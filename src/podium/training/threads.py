@@ -3,24 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 
 from podium.data.queries import Queries
 from podium.losses.base import Loss
 
 LITTLE_WORK = 500_000
 """Numbers read in a pass over the data; with fewer, waiting for a second thread costs more than it saves."""
-
-
-def quiet_blas() -> AbstractContextManager[object]:
-    """Within this, BLAS uses one thread.
-
-    After each call, BLAS workers spin for a while and so steal cores from the compiled kernels: a step took 57 ms
-    instead of 24. One thread also keeps results the same whatever the number of cores.
-    """
-    from threadpoolctl import threadpool_limits
-
-    return threadpool_limits(limits=1, user_api="blas")
 
 
 @contextmanager

@@ -44,7 +44,7 @@ def warm_up_metric(fold: Viewable, metric: Metric) -> None:
 
 
 def _attempt(entrant: Entrant, candidate: Candidate, fold: VisibleFold, metric: Metric) -> Trial:
-    from podium.training.threads import quiet_blas
+    from podium.numerics.blas import quiet_blas
 
     metric = with_grade(metric, fold.top_grade)
     with quiet_blas():  # in worker processes it is so anyway, and results must not depend on where they are computed

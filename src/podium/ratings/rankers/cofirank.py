@@ -12,13 +12,14 @@ from scipy import sparse
 from podium.core.parameters import require_choice, require_count, require_number
 from podium.losses import CoFiRankLoss, Loss, RankSVMLoss, RegressionLoss
 from podium.losses.base import BoundLoss
+from podium.numerics.blas import quiet_blas
 from podium.rankers.inputs import as_generator
 from podium.ratings.estimator import FactorFit, RatingRanker, RatingValidation
 from podium.ratings.factors.model import FactorModel
 from podium.ratings.factors.rounds import Rounds
 from podium.ratings.lists import RatingLists
 from podium.training.base import Progress
-from podium.training.threads import quiet_blas, threads_for
+from podium.training.threads import threads_for
 
 LOSSES: dict[str, Loss] = {
     "ndcg": CoFiRankLoss(),
