@@ -1,6 +1,22 @@
-"""What is collected for testing: everything that can be imported."""
+"""Which files are tested: those that need only the extra ``dev``; with ``--extras``, those that need others."""
 
-from importlib.util import find_spec
+from __future__ import annotations
 
-# An optional extra. Any other module that cannot be imported is an error, not a reason to skip its tests.
-collect_ignore = [] if find_spec("torch") else ["src/podium/torch.py"]
+from pathlib import Path
+
+import pytest
+
+# A source or test file whose name ends with that of an optional package imports it, such as tests/test_torch.py.
+OPTIONAL_PACKAGES = ("torch", "matplotlib")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--extras", action="store_true", help="run only the tests that need optional packages")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    named = (Path(argument.partition("::")[0]).resolve() for argument in config.args)
+    if collection_path.suffix != ".py" or collection_path in named:
+        return None
+    needs_extras = collection_path.stem.endswith(OPTIONAL_PACKAGES)
+    return True if needs_extras != config.getoption("--extras") else None

@@ -6,17 +6,16 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+import torch
 
-torch = pytest.importorskip("torch")
-
-import podium  # noqa: E402
-import podium.torch  # noqa: E402
-from podium.data.queries import Queries  # noqa: E402
-from podium.files.models import ModelFileError  # noqa: E402
-from podium.losses import ListNetLoss, PMOPLoss, RankNetLoss  # noqa: E402
-from podium.losses.ties import DavidsonLoss  # noqa: E402
-from podium.scorers import MLP, Potentials, Torch, TorchModel  # noqa: E402
-from podium.training import LBFGS, Stochastic  # noqa: E402
+import podium
+import podium.torch
+from podium.data.queries import Queries
+from podium.files.models import ModelFileError
+from podium.losses import ListNetLoss, PMOPLoss, RankNetLoss
+from podium.losses.ties import DavidsonLoss
+from podium.scorers import MLP, Potentials, Torch, TorchModel
+from podium.training import LBFGS, Stochastic
 
 OFFSETS = np.array([0, 4, 4, 9, 10])
 LABELS = np.random.default_rng(0).integers(0, 3, 10)
