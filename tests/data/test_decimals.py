@@ -8,8 +8,8 @@ import struct
 import numpy as np
 import pytest
 
-from podium.data.io.text.decimals import EXACT, MALFORMED, SHORT_READ, UNSURE, parse_number, parse_short
-from podium.data.io.text.words import byte_at, count_digits, digits_value, equal_to, length_of_token, load_word
+from podium.data.io.parsing.decimals import EXACT, MALFORMED, SHORT_READ, UNSURE, parse_number, parse_short
+from podium.data.io.parsing.simd import byte_at, count_digits, digits_value, equal_to, length_of_token, load_word
 
 
 def as_bytes(text: str) -> np.ndarray:

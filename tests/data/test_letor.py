@@ -10,7 +10,7 @@ import pytest
 from scipy import sparse
 
 from podium.data.io.letor.reader import read_letor
-from podium.data.io.text import lines
+from podium.data.io.parsing import lines
 
 from .letor_oracle import SIMPLE, as_matrix, read_in_plain_python, same_bits
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from podium.data.io.letor.reader import read_letor
-from podium.data.io.text import lines
+from podium.data.io.parsing import lines
 
 NUMBER = re.compile(rb"[+-]?((\d+\.?\d*|\.\d+)(e[+-]?\d+)?|inf(inity)?|nan)\Z", re.IGNORECASE)
 ALPHABET = b"0123456789:.-+ \t\n\r#qideEnaf\x00\xff"

@@ -9,7 +9,8 @@ import pytest
 from scipy import sparse
 
 from podium.data.io.letor import writer as letor_writer
-from podium.data.io.letor.reader import read_letor, write_letor
+from podium.data.io.letor.reader import read_letor
+from podium.data.io.letor.writer import write_letor
 from podium.data.queries import Queries
 
 from .letor_oracle import same_bits

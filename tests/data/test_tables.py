@@ -9,7 +9,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from podium.data.io.tables import is_table, read_queries, read_table
+from podium.data.io.formats import is_table, read_queries
+from podium.data.io.tables import read_table
 
 CSV = "qid,label,f1,f2,id\n1,2,0.5,1,a\n1,0,-3.25,,b\n2,1,0,7,c\n"
 

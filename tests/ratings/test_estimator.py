@@ -9,9 +9,9 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 import podium
-from podium.data.ids import Ids
 from podium.ratings.estimator import FactorFit, RatingRanker
 from podium.ratings.factors.model import FactorModel
+from podium.ratings.ids import Ids
 
 _TRIPLE = (["ann", "ann", "bob", "cid"], ["up", "alien", "up", "brazil"], [5, 2, 3, 4])
 

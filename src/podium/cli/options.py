@@ -124,6 +124,6 @@ def columns(arguments: argparse.Namespace) -> dict[str, Any]:
 
 def read(path: str, arguments: argparse.Namespace, **by_format: Any) -> Queries:
     """The queries in a file of any format, by the shared options."""
-    from podium.experiments.plan.sources import read_file
+    from podium.data.io.formats import read_file
 
     return read_file(path, columns(arguments), **by_format)

@@ -13,10 +13,11 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 
+from podium.data.features import Features, as_features
+from podium.data.frames import column_names, is_frame, split_columns, to_matrix
 from podium.data.grouping import group_by_query, offsets_from_sizes
+from podium.data.normalize import first_not_finite, normalize
 from podium.data.preferences import Preferences
-
-Features = Any  # (n_documents, n_features): C-ordered float32 or float64 array, or a CSR matrix of these
 
 
 class Queries:
@@ -67,12 +68,10 @@ class Queries:
         document_ids: Any = None,
         feature_names: Sequence[str] | None = None,
     ) -> None:
-        from podium.data.frames import column_names, is_frame, to_matrix
-
         if is_frame(features):
             feature_names = column_names(features) if feature_names is None else feature_names
             features = to_matrix(features)
-        features = _as_features(features)
+        features = as_features(features)
         n = features.shape[0]
         if (qid is None) == (sizes is None):
             raise ValueError("give either qid (one query id per document) or sizes (documents per query)")
@@ -110,8 +109,6 @@ class Queries:
         ``features`` defaults to every numeric column that is not named otherwise; ``label=None`` reads documents
         without labels.
         """
-        from podium.data.frames import split_columns
-
         columns = split_columns(frame, qid=qid, label=label, document_id=document_id, features=features)
         return cls(
             columns.features,
@@ -200,7 +197,7 @@ class Queries:
 
     def with_features(self, features: Any, feature_names: Sequence[str] | None = None) -> Self:
         """The same queries and labels with other features, given in the grouped order."""
-        features = _as_features(features)
+        features = as_features(features)
         if features.shape[0] != self.n_documents:
             raise ValueError(f"{features.shape[0]} rows of features for {self.n_documents} documents")
         return self._replace(features=features, feature_names=feature_names and tuple(feature_names))
@@ -211,14 +208,10 @@ class Queries:
 
     def normalized(self, how: str) -> Self:
         """Features rescaled within each query; see :func:`podium.data.normalize.normalize`."""
-        from podium.data.normalize import normalize
-
         return self._replace(features=normalize(self.features, self.offsets, how))
 
     def require_finite(self) -> None:
         """Raise, naming query, document and feature, if a feature is NaN or infinite."""
-        from podium.data.normalize import first_not_finite
-
         found = first_not_finite(self.features)
         if found is None:
             return
@@ -240,22 +233,6 @@ class Queries:
         labels = "no labels" if self._labels is None else f"{len(np.unique(self._labels))} grades"
         labels = labels if self.preferences is None else f"{len(self.preferences)} preferences"
         return f"Queries({len(self)} queries, {self.n_documents} documents, {self.n_features} features, {labels})"
-
-
-def _as_features(features: Any) -> Features:
-    """A C-ordered float32/float64 matrix or CSR, without a copy where it is one already."""
-    if sparse.issparse(features):
-        matrix = features.tocsr()
-        return matrix if matrix.dtype in (np.float32, np.float64) else matrix.astype(np.float64)
-    array = np.asarray(features)
-    if array.dtype not in (np.float32, np.float64):
-        try:
-            array = array.astype(np.float64)
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"features must be numbers: {error}") from None
-    if array.ndim != 2:
-        raise ValueError(f"features must have two dimensions (documents × features); got shape {array.shape}")
-    return np.ascontiguousarray(array)
 
 
 def _as_labels(labels: Any, n: int) -> np.ndarray:

@@ -13,7 +13,7 @@ import numpy as np
 
 from podium.core.parameters import require_choice
 from podium.data.grouping import number_by_first_appearance
-from podium.data.ids import Ids
+from podium.ratings.ids import Ids
 
 DUPLICATES = ("last", "first", "mean", "error")
 

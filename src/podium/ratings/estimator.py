@@ -13,9 +13,9 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
 from podium.core.parameters import require_choice, require_count
-from podium.data.ids import Ids
 from podium.ratings.data import Ratings
 from podium.ratings.factors.model import FactorModel
+from podium.ratings.ids import Ids
 from podium.ratings.lists import RatingLists
 from podium.scorers.base import State
 from podium.training.base import Convergence, Progress

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from podium.data.io.text.files import FilePath, open_text
+from podium.data.io.files import FilePath, open_text
 from podium.ratings.data import Ratings
 
 if TYPE_CHECKING:

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from podium.data.ids import Ids
 from podium.numerics.blas import quiet_blas
 from podium.ratings.estimator import RatingRanker
 from podium.ratings.factors.model import FactorModel
+from podium.ratings.ids import Ids
 from podium.ratings.lists import RatingLists
 from podium.ratings.rankers.floors import PMF, GlobalRanking, ItemMean
 from podium.ratings.rankers.taste import TasteFactors

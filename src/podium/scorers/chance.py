@@ -24,12 +24,12 @@ class HashModel(Model):
         totals = np.full(queries.n_documents, self.seed, np.uint64)
         salts = _mix(np.arange(queries.n_features, dtype=np.uint64) + np.uint64(self.seed))
         features = queries.features
-        if queries.is_sparse:
-            rows = np.repeat(np.arange(queries.n_documents), np.diff(features.indptr))
-            np.add.at(totals, rows, _hash_values(features.data, salts[features.indices]))
-        else:
+        if isinstance(features, np.ndarray):
             for j in range(queries.n_features):
                 totals += _hash_values(features[:, j], salts[j : j + 1])
+        else:
+            rows = np.repeat(np.arange(queries.n_documents), np.diff(features.indptr))
+            np.add.at(totals, rows, _hash_values(features.data, salts[features.indices]))
         return (_mix(totals) >> np.uint64(11)) * 2.0**-53
 
     def state(self) -> State:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from podium.data.io.text.files import FilePath
+from podium.data.io.files import FilePath
 
 if TYPE_CHECKING:
     from podium.data.queries import Queries

@@ -1,4 +1,4 @@
-"""Reading queries from CSV, TSV and Parquet files, and from whatever a file turns out to be."""
+"""Reading queries from CSV, TSV and Parquet files."""
 
 from __future__ import annotations
 
@@ -7,18 +7,17 @@ import io
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from podium.data.frames import require_column
-from podium.data.io.text.files import FilePath, first_bytes, flat_paths, open_text
+from podium.data.io.files import FilePath, first_bytes, flat_paths, open_text
 from podium.data.queries import Queries
 
 if TYPE_CHECKING:
     import polars
 
-_PARQUET_MAGIC = b"PAR1"
-_SEPARATORS = ",\t;|"
-_TABLE_SUFFIXES = {".csv", ".tsv", ".tab", ".parquet", ".pq"}
+PARQUET_MAGIC = b"PAR1"
+SEPARATORS = ",\t;|"
 
 
 def read_table(
@@ -87,47 +86,11 @@ def _naming(*paths: FilePath) -> Iterator[None]:
         raise ValueError(f"{', '.join(map(str, paths))}: {error}") from None
 
 
-def read_queries(*paths: FilePath | Sequence[FilePath], **options: Any) -> Queries:
-    """Read files whose format is found from their content and names: LETOR / SVMlight, CSV or Parquet.
-
-    Options go to :func:`podium.read_letor` or :func:`read_table`.
-    """
-    files = list(flat_paths(paths))
-    kinds = {is_table(path) for path in files}
-    if len(kinds) > 1:
-        raise ValueError(f"{', '.join(map(str, files))}: some are tables and some LETOR files; read them separately")
-    if kinds == {True}:
-        return read_table(files, **options)
-    from podium.data.io.letor.reader import read_letor
-
-    return read_letor(files, **options)
-
-
-def is_table(path: FilePath) -> bool:
-    """Is the file a table with named columns, or else in the LETOR format? Raises if it seems to be neither."""
-    suffixes = [suffix.lower() for suffix in Path(path).suffixes if suffix.lower() != ".gz"]
-    head = first_bytes(path)
-    if head.startswith(_PARQUET_MAGIC) or (suffixes and suffixes[-1] in _TABLE_SUFFIXES):
-        return True
-    lines = [line for line in head.decode("utf-8", "replace").splitlines() if line.strip() and line.lstrip()[0] != "#"]
-    if not lines:
-        return False  # nothing in it: the LETOR reader says so
-    words = lines[0].partition("#")[0].split()
-    if any(":" in word for word in words[1:]):
-        return False
-    if any(separator in lines[0] for separator in _SEPARATORS):
-        return True
-    raise ValueError(
-        f"{path}: unknown format; expected LETOR lines ('grade qid:ID 1:0.5 …') or a table (CSV with a header, "
-        f"Parquet), but the first line is {lines[0][:60]!r}"
-    )
-
-
 def _read_frame(path: FilePath, id_columns: list[str]) -> polars.DataFrame:
     import polars as pl
 
     head = first_bytes(path)
-    if head.startswith(_PARQUET_MAGIC):
+    if head.startswith(PARQUET_MAGIC):
         try:
             return pl.read_parquet(Path(path))
         except (pl.exceptions.PolarsError, OSError) as error:
@@ -135,7 +98,7 @@ def _read_frame(path: FilePath, id_columns: list[str]) -> polars.DataFrame:
     header = head.decode("utf-8", "replace").partition("\n")[0].rstrip("\r")
     if not header.strip():
         raise ValueError(f"{path}: the first line must name the columns, but it is empty")
-    separator = max(_SEPARATORS, key=header.count)
+    separator = max(SEPARATORS, key=header.count)
     names = next(csv.reader([header], delimiter=separator))
     # Ids are text: read as numbers, "007" and "7" would be one.
     overrides = {name: pl.String for name in id_columns if name in names}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from podium.data.io.text.files import FilePath, error_at, open_text, token_at, writing
+from podium.data.io.files import FilePath, error_at, open_text, token_at, writing
 
 if TYPE_CHECKING:
     import polars
@@ -186,7 +186,7 @@ def _frame(rows: Qrels | Run) -> polars.DataFrame:
 
 def _columns(path: FilePath, names: str, wanted: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The file's bytes, and where the wanted columns start and stop in each line, (n_lines, n_wanted) each."""
-    from podium.data.io.text.columns import split_columns
+    from podium.data.io.parsing.columns import split_columns
 
     buffer = open_text(path)
     starts, stops, problem = split_columns(buffer, len(names.split()), wanted)
@@ -200,14 +200,14 @@ def _columns(path: FilePath, names: str, wanted: tuple[int, ...]) -> tuple[np.nd
 
 def _texts(buffer: np.ndarray, starts: np.ndarray, stops: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The query and document ids: the first two columns."""
-    from podium.data.io.text.lines import strings
+    from podium.data.io.parsing.lines import strings
 
     return strings(buffer, starts[:, 0], stops[:, 0]), strings(buffer, starts[:, 1], stops[:, 1])
 
 
 def _numbers(path: FilePath, buffer: np.ndarray, starts: np.ndarray, stops: np.ndarray, what: str) -> np.ndarray:
     """The third column, finite numbers."""
-    from podium.data.io.text.columns import numbers
+    from podium.data.io.parsing.columns import numbers
 
     values, problem = numbers(buffer, starts[:, 2], stops[:, 2])
     if problem >= 0:

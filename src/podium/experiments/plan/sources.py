@@ -9,6 +9,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from podium.data.io.formats import is_table, read_file
+from podium.data.io.tables import read_table, read_times
 from podium.data.queries import Queries
 from podium.experiments.plan.protocol import Average, KFold, Letor, Rehearsed, RepeatedHoldout, TimeSplit
 from podium.experiments.plan.protocol import Protocol as Rules
@@ -118,8 +120,6 @@ def open_source(data: Any, *, protocol: Rules | None, random_state: int, columns
 
 def _read_timed(path: Path, column: str, columns: Mapping[str, Any]) -> tuple[Queries, np.ndarray | None]:
     """Queries of a table and the time of each, its latest document's; the column of times is no feature."""
-    from podium.data.io.tables import is_table, read_table, read_times
-
     if not is_table(path):
         return read_file(path, columns), None
     qid = columns.get("qid", "qid")
@@ -128,27 +128,6 @@ def _read_timed(path: Path, column: str, columns: Mapping[str, Any]) -> tuple[Qu
     features = columns.get("features") or [name for name in others if name not in named]
     queries = read_table(path, **{**columns, "features": features})
     return queries, np.array([times[str(qid)] for qid in queries.qids])
-
-
-def read_file(
-    path: str | Path,
-    columns: Mapping[str, Any],
-    *,
-    table: Mapping[str, Any] | None = None,
-    letor: Mapping[str, Any] | None = None,
-) -> Queries:
-    """Queries from a table, with columns named as given, or from a LETOR file, where naming columns is an error.
-
-    ``table`` and ``letor`` are options for the one or the other format, whichever the file turns out to have.
-    """
-    from podium.data.io.letor.reader import read_letor
-    from podium.data.io.tables import is_table, read_table
-
-    if is_table(path):
-        return read_table(path, **{**(table or {}), **columns})
-    if columns:
-        raise ValueError(f"{path} is in the LETOR format; naming columns is for CSV and Parquet files")
-    return read_letor(path, **(letor or {}))
 
 
 def _demonstration() -> Queries:
@@ -175,7 +154,8 @@ def _file_bytes(path: Path) -> bytes:
 
 def _arrays(queries: Queries) -> Iterable[Any]:
     features = queries.features
-    arrays = [features.data, features.indices, features.indptr] if queries.is_sparse else [features]
+    csr = not isinstance(features, np.ndarray) and (features.data, features.indices, features.indptr)
+    arrays = csr or (features,)
     for array in [*arrays, queries.labels, queries.offsets]:
         yield np.ascontiguousarray(array).reshape(-1).view(np.uint8)
     yield "\n".join(map(str, queries.qids)).encode()

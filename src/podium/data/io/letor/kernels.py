@@ -13,9 +13,9 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from podium.data.io.text.decimals import EXACT, MALFORMED, MINUS, SHORT_READ, UNSURE, parse_number, parse_short
-from podium.data.io.text.lines import CARRIAGE_RETURN, HASH, SPACE, TAB, end_of_line, is_blank, skip_blanks
-from podium.data.io.text.words import (
+from podium.data.io.parsing.decimals import EXACT, MALFORMED, MINUS, SHORT_READ, UNSURE, parse_number, parse_short
+from podium.data.io.parsing.lines import CARRIAGE_RETURN, HASH, SPACE, TAB, end_of_line, is_blank, skip_blanks
+from podium.data.io.parsing.simd import (
     NEWLINE,
     WIDE,
     byte_at,

@@ -11,13 +11,12 @@ from typing import Any
 import numpy as np
 from scipy import sparse as scipy_sparse
 
+from podium.data.io.files import FilePath, error_at, flat_paths, open_text, token_at
 from podium.data.io.letor import kernels
-from podium.data.io.letor.writer import write_letor
-from podium.data.io.text.files import FilePath, error_at, flat_paths, open_text, token_at
-from podium.data.io.text.lines import chunks_of_lines, end_of_line, in_threads, strings
+from podium.data.io.parsing.lines import chunks_of_lines, end_of_line, in_threads, strings
 from podium.data.queries import Queries
 
-__all__ = ["read_letor", "write_letor"]
+__all__ = ["read_letor"]
 
 
 def read_letor(

@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from podium.data.io.text.files import FilePath, writing
+from podium.data.io.files import FilePath, writing
 
 if TYPE_CHECKING:
     import polars
 
     from podium.data.queries import Queries
+
+__all__ = ["write_letor"]
 
 VALUES_AT_A_TIME = 2_000_000
 _BLANKS = "[ \t\v\f\r\n]"

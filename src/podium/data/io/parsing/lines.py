@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from podium.data.io.text.words import NEWLINE, WIDE, byte_at, equal_to, trailing_zeros
+from podium.data.io.parsing.simd import NEWLINE, WIDE, byte_at, equal_to, trailing_zeros
 
 CHUNK_BYTES = 1 << 21
 SPACE, TAB, CARRIAGE_RETURN, HASH = b" \t\r#"

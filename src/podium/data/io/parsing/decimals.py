@@ -19,7 +19,7 @@ import math
 import numpy as np
 from numba import njit
 
-from podium.data.io.text.words import (
+from podium.data.io.parsing.simd import (
     byte_at,
     count_digits,
     digits_value,

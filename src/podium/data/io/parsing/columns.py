@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 from numba import njit
 
-from podium.data.io.text.decimals import MALFORMED, UNSURE, parse_number
-from podium.data.io.text.lines import end_of_line, is_blank, skip_blanks
-from podium.data.io.text.words import NEWLINE, byte_at
+from podium.data.io.parsing.decimals import MALFORMED, UNSURE, parse_number
+from podium.data.io.parsing.lines import end_of_line, is_blank, skip_blanks
+from podium.data.io.parsing.simd import NEWLINE, byte_at
 
 
 def split_columns(buffer: np.ndarray, n_columns: int, wanted: Sequence[int]) -> tuple[np.ndarray, np.ndarray, int]:

@@ -1,0 +1,66 @@
+"""Reading queries from files of any format: LETOR / SVMlight text, CSV or Parquet."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from podium.data.io.files import FilePath, first_bytes, flat_paths
+from podium.data.io.letor.reader import read_letor
+from podium.data.io.tables import PARQUET_MAGIC, SEPARATORS, read_table
+from podium.data.queries import Queries
+
+__all__ = ["read_queries"]
+
+_TABLE_SUFFIXES = {".csv", ".tsv", ".tab", ".parquet", ".pq"}
+
+
+def read_queries(*paths: FilePath | Sequence[FilePath], **options: Any) -> Queries:
+    """Read files whose format is found from their content and names: LETOR / SVMlight, CSV or Parquet.
+
+    Options go to :func:`podium.read_letor` or :func:`podium.read_table`.
+    """
+    files = list(flat_paths(paths))
+    kinds = {is_table(path) for path in files}
+    if len(kinds) > 1:
+        raise ValueError(f"{', '.join(map(str, files))}: some are tables and some LETOR files; read them separately")
+    return read_table(files, **options) if kinds == {True} else read_letor(files, **options)
+
+
+def read_file(
+    path: FilePath,
+    columns: Mapping[str, Any],
+    *,
+    table: Mapping[str, Any] | None = None,
+    letor: Mapping[str, Any] | None = None,
+) -> Queries:
+    """Read a table with columns named as given, or a LETOR file, for which naming columns is an error.
+
+    ``table`` and ``letor`` are further options for the one or the other format, whichever the file has.
+    """
+    if is_table(path):
+        return read_table(path, **{**(table or {}), **columns})
+    if columns:
+        raise ValueError(f"{path} is in the LETOR format; naming columns is for CSV and Parquet files")
+    return read_letor(path, **(letor or {}))
+
+
+def is_table(path: FilePath) -> bool:
+    """Return whether the file is a table with named columns, or else in the LETOR format; raise if it is neither."""
+    suffixes = [suffix.lower() for suffix in Path(path).suffixes if suffix.lower() != ".gz"]
+    head = first_bytes(path)
+    if head.startswith(PARQUET_MAGIC) or (suffixes and suffixes[-1] in _TABLE_SUFFIXES):
+        return True
+    lines = [line for line in head.decode("utf-8", "replace").splitlines() if line.strip() and line.lstrip()[0] != "#"]
+    if not lines:
+        return False  # an empty file: the LETOR reader says so
+    tokens = lines[0].partition("#")[0].split()
+    if any(":" in token for token in tokens[1:]):
+        return False
+    if any(separator in lines[0] for separator in SEPARATORS):
+        return True
+    raise ValueError(
+        f"{path}: unknown format; expected LETOR lines ('grade qid:ID 1:0.5 …') or a table (CSV with a header, "
+        f"Parquet), but the first line is {lines[0][:60]!r}"
+    )
