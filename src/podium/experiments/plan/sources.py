@@ -154,8 +154,9 @@ def _file_bytes(path: Path) -> bytes:
 
 def _arrays(queries: Queries) -> Iterable[Any]:
     features = queries.features
-    csr = not isinstance(features, np.ndarray) and (features.data, features.indices, features.indptr)
-    arrays = csr or (features,)
+    arrays: list[Any] = [features]
+    if not isinstance(features, np.ndarray):
+        arrays = [features.data, features.indices, features.indptr]
     for array in [*arrays, queries.labels, queries.offsets]:
         yield np.ascontiguousarray(array).reshape(-1).view(np.uint8)
     yield "\n".join(map(str, queries.qids)).encode()
