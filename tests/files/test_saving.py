@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import importlib
 import io
 import json
+import subprocess
+import sys
 import zipfile
 
 import numpy as np
 import pytest
 
 import podium
-from podium.files import models as saving
-from podium.files.models import ModelFileError
+from podium.files.models import MissingPartsError, ModelFileError
 from podium.losses import ListNetLoss
 from podium.losses.ties import DavidsonLoss
 from podium.scorers import Linear
@@ -53,8 +55,7 @@ def npy(array) -> bytes:
 # ---- what must work
 
 
-def test_a_ranker_of_parts_comes_back_as_it_was(tmp_path, monkeypatch) -> None:
-    monkeypatch.setitem(saving._classes(), "DavidsonLoss", DavidsonLoss)
+def test_a_ranker_of_parts_comes_back_as_it_was(tmp_path) -> None:
     queries = podium.make_queries(20, 8, 4)
     queries = queries.with_features(queries.features, ["a", "b", "ü", "with space"])
     ranker = podium.Ranker(
@@ -126,20 +127,121 @@ def test_an_unfitted_ranker_has_nothing_to_save(tmp_path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-def test_parts_of_the_users_own_cannot_be_saved_and_leave_no_file(tmp_path) -> None:
-    class Mine(ListNetLoss):
+# ---- parts of the user's own
+
+MINE = """
+import podium
+
+class Loss(podium.losses.ListNetLoss):
+    pass
+
+class Scorer(podium.scorers.Linear):
+    slope: float = 2.0
+
+class Ranker(podium.ListNet):
+    pass
+
+def function(x):
+    return x
+"""
+
+
+@pytest.fixture
+def mine(tmp_path, monkeypatch):
+    """Return a module that a user might write."""
+    (tmp_path / "mine_for_saving.py").write_text(MINE)
+    monkeypatch.syspath_prepend(tmp_path)
+    yield importlib.import_module("mine_for_saving")
+    sys.modules.pop("mine_for_saving", None)
+
+
+def test_parts_of_the_users_own_are_named_and_have_to_be_supplied(mine, tmp_path, monkeypatch) -> None:
+    queries = podium.make_queries(10, 6, 3)
+    ranker = podium.Ranker(mine.Loss(k=2), mine.Scorer(slope=3.0, l2=0.1)).fit(queries)
+    path = tmp_path / "model.podium"
+    ranker.save(path)
+    monkeypatch.delitem(sys.modules, "mine_for_saving")
+    with pytest.raises(MissingPartsError) as caught:
+        podium.load(path)
+    assert str(path) in str(caught.value)
+    assert "podium.load(path, parts={'mine_for_saving:Loss': Loss, 'mine_for_saving:Scorer': Scorer})" in str(
+        caught.value
+    )
+    assert caught.value.names == ["mine_for_saving:Loss", "mine_for_saving:Scorer"]
+    assert "mine_for_saving" not in sys.modules  # nothing was imported
+    with pytest.raises(MissingPartsError, match="'mine_for_saving:Scorer': Scorer}") as caught:
+        podium.load(path, parts={"mine_for_saving:Loss": mine.Loss})
+    assert caught.value.names == ["mine_for_saving:Scorer"]
+    again = podium.load(path, parts={"mine_for_saving:Loss": mine.Loss, "mine_for_saving:Scorer": mine.Scorer})
+    assert type(again.loss) is mine.Loss
+    assert again.loss.k == 2
+    assert again.scorer == mine.Scorer(slope=3.0, l2=0.1)
+    np.testing.assert_array_equal(again.predict(queries), ranker.predict(queries))
+
+
+def test_a_ranker_of_the_users_own(mine, tmp_path) -> None:
+    queries = podium.make_queries(10, 6, 3)
+    ranker = mine.Ranker(l2=0.1).fit(queries)
+    ranker.save(tmp_path / "model")
+    again = podium.load(tmp_path / "model", parts={"mine_for_saving:Ranker": mine.Ranker})
+    assert type(again) is mine.Ranker
+    assert again.get_params() == ranker.get_params()
+    np.testing.assert_array_equal(again.predict(queries), ranker.predict(queries))
+
+
+def test_the_same_name_does_not_make_it_the_same_class(tmp_path) -> None:
+    class ListNet(podium.ListNet):
         pass
 
-    ranker = podium.Ranker(Mine()).fit(podium.make_queries(10, 6, 3))
-    with pytest.raises(ValueError, match="Mine is not part of Podium"):
-        ranker.save(tmp_path / "x")
-
-    class ListNet(podium.ListNet):  # the same name does not make it the same class
-        pass
-
-    with pytest.raises(ValueError, match="not part of Podium"):
+    with pytest.raises(ValueError, match=r"this ranker cannot be saved: .*ListNet is defined inside a function"):
         ListNet().fit(podium.make_queries(10, 6, 3)).save(tmp_path / "x")
     assert not list(tmp_path.iterdir())
+
+
+def test_parts_without_a_name_cannot_be_saved_and_leave_no_file(mine, tmp_path) -> None:
+    class Local(ListNetLoss):
+        pass
+
+    class Holder(ListNetLoss):
+        function: object = None
+
+    Holder.__module__, Holder.__qualname__ = "mine_for_saving", "Holder"
+    mine.Holder = Holder
+    folder = tmp_path / "out"
+    folder.mkdir()
+
+    def refuse(loss, match: str) -> None:
+        ranker = podium.Ranker(loss).fit(podium.make_queries(10, 6, 3))
+        with pytest.raises(ValueError, match=match):
+            ranker.save(folder / "x")
+        assert not list(folder.iterdir())
+
+    refuse(Local(), "the parameter loss cannot be saved: .*Local is defined inside a function.*top level of a module")
+    refuse(Holder(lambda s: s), "the parameter loss.function cannot be saved: .* is a lambda.*top level of a module")
+    refuse(Holder(object()), "the parameter loss.function is <object object")
+    shadowed, mine.function = mine.function, None
+    refuse(Holder(shadowed), "is another object")
+    shadowed.__module__ = "__main__"
+    refuse(Holder(shadowed), "script or notebook")
+
+
+def test_functions_are_named(mine, tmp_path) -> None:
+    class Holder(ListNetLoss):
+        function: object = None
+
+    Holder.__module__, Holder.__qualname__ = "mine_for_saving", "Holder"
+    mine.Holder = Holder
+    podium.Ranker(Holder(mine.function)).fit(podium.make_queries(10, 6, 3)).save(tmp_path / "model")
+    with pytest.raises(MissingPartsError) as caught:
+        podium.load(tmp_path / "model")
+    assert caught.value.names == ["mine_for_saving:Holder", "mine_for_saving:function"]
+    parts = {"mine_for_saving:Holder": Holder, "mine_for_saving:function": mine.function}
+    assert podium.load(tmp_path / "model", parts=parts).loss.function is mine.function
+
+
+def test_a_fresh_process_finds_the_classes_it_needs(path) -> None:
+    code = f"import podium; print(type(podium.load({str(path)!r})).__name__)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "ListNet\n"
 
 
 # ---- what must be refused, always with the file's name
@@ -201,11 +303,13 @@ def test_missing_members(path, member) -> None:
         ({"version": 0}, "version"),
         ({"class": "Popen"}, "class 'Popen'"),
         ({"class": "os.system"}, "os.system"),
+        ({"class": "os:system"}, "os:system"),
         ({"class": ["ListNet"]}, "class"),
         ({"class": "LBFGS"}, "LBFGS|_restore"),
         ({"parameters": None}, "parameters"),
         ({"parameters": {"no_such": 1}}, "no_such"),
         ({"parameters": {"l2": {"class": "NoSuchLoss", "parameters": {}}}}, "NoSuchLoss"),
+        ({"parameters": {"l2": {"part": "os:system"}}}, "'os:system': system"),
         ({"parameters": {"l2": {"python": "os.system('true')"}}}, "unknown kind"),
         ({"fitted": {}}, "lacks"),
         ({"fitted": []}, "fitted"),

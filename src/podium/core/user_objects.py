@@ -1,4 +1,4 @@
-"""Objects of the user's own, named on the command line as ``module:name``."""
+"""The user's own classes and functions, named as ``module:name``."""
 
 from __future__ import annotations
 
@@ -33,10 +33,43 @@ def import_user_object(name: str) -> Any:
         found: Any = import_module(module_name)
     except ModuleNotFoundError as error:
         if error.name is None or not (module_name == error.name or module_name.startswith(f"{error.name}.")):
-            raise  # the module is there; something that it imports is not
-        raise ValueError(f"{name}: there is no module {module_name!r} in {here} or among the installed ones") from None
+            raise  # the module exists; something that it imports does not
+        raise ValueError(f"{name}: no module named {module_name!r} in {here} or among the installed ones") from None
     for part in attribute.split("."):
         if not hasattr(found, part):
             raise ValueError(f"{name}: the module {module_name} has no {attribute!r}")
         found = getattr(found, part)
     return found
+
+
+def user_object_name(value: Any) -> str:
+    """Return the ``module:name`` from which a class or function can be imported.
+
+    Raises ValueError, saying what to do, for one that cannot be: a lambda, a local function, a class in a notebook.
+
+    >>> user_object_name(Path.cwd)
+    'pathlib:Path.cwd'
+    """
+    module, name = getattr(value, "__module__", None), getattr(value, "__qualname__", None)
+    if not module or not name:
+        problem = f"{value!r} has no name"
+    elif "<lambda>" in name:
+        problem = f"{module}.{name} is a lambda"
+    elif "<locals>" in name:
+        problem = f"{module}.{name} is defined inside a function"
+    elif module == "__main__":
+        problem = f"{name} is defined in a script or notebook"
+    elif _attribute(sys.modules.get(module), name) != value:
+        problem = f"{module}.{name} is another object than this {value!r}"
+    else:
+        return f"{module}:{name}"
+    raise ValueError(
+        f"{problem}, so nothing could find it again. Define it at the top level of a module of yours, say mine.py, "
+        "and import it from there"
+    )
+
+
+def _attribute(owner: Any, path: str) -> Any:
+    for part in path.split("."):
+        owner = getattr(owner, part, None)
+    return owner

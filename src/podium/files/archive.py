@@ -1,8 +1,7 @@
-"""Archives of one JSON header and named arrays and texts, safe to read whoever made them.
+"""Archives of a JSON header, named arrays and named texts that are safe to read whoever made them.
 
-An archive is a zip file with ``model.json`` and one ``arrays/NAME.npy`` or ``texts/NAME.txt`` for each entry of the
-state. Members are stored without compression, so none can grow beyond the size of the file; arrays
-are of plain numbers.
+An archive is a zip file with ``model.json`` and one ``arrays/NAME.npy`` or ``texts/NAME.txt`` per item of the content.
+Members are stored without compression, so none can grow beyond the size of the file; arrays hold plain numbers.
 """
 
 from __future__ import annotations
@@ -21,8 +20,9 @@ import numpy as np
 
 from podium.core.atomic import atomic_write
 
-State = Mapping[str, np.ndarray | str]
 PathLike = str | os.PathLike[str]
+Content = Mapping[str, np.ndarray | str]
+"""Arrays and texts by name."""
 
 _MEMBER = re.compile(r"(arrays/[A-Za-z0-9_.-]+\.npy|texts/[A-Za-z0-9_.-]+\.txt|model\.json)")
 
@@ -31,84 +31,81 @@ class ModelFileError(ValueError):
     """The file is not a model that this version of Podium can load."""
 
 
-def write_archive(path: PathLike, header: dict[str, Any], state: State) -> None:
+def write_archive(path: PathLike, header: dict[str, Any], content: Content) -> None:
     """Write the file, whole or not at all."""
     text = json.dumps(header, indent=1, allow_nan=False, ensure_ascii=False)
     with atomic_write(path, "wb") as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
         archive.writestr("model.json", text)
-        for name, value in state.items():
+        for name, value in content.items():
             if isinstance(value, str):
                 archive.writestr(f"texts/{name}.txt", value)
             else:
                 archive.writestr(f"arrays/{name}.npy", _npy_bytes(value))
 
 
-def read_archive(path: PathLike) -> tuple[dict[str, Any], State]:
-    """Header and state. Raises ModelFileError, naming the file, for whatever is not such an archive."""
-    members = _read_members(path)
-    header = _parse_json(members.pop("model.json"), path)
+def read_archive(path: PathLike) -> tuple[dict[str, Any], Content]:
+    """Return header and content. Raise ModelFileError, naming the file, for anything that is not such an archive."""
+    size = Path(path).stat().st_size
     try:
-        return header, _state(members)
+        members = _read_members(path, size)
+        if "model.json" not in members:
+            raise ValueError("a zip file, but not a model: it has no model.json")
+        return _parse_header(members.pop("model.json")), _parse_content(members)
     except ValueError as error:
         raise ModelFileError(f"{path}: {error}") from None
 
 
-def _read_members(path: PathLike) -> dict[str, bytes]:
-    size = Path(path).stat().st_size
+def _read_members(path: PathLike, size: int) -> dict[str, bytes]:
+    members: dict[str, bytes] = {}
     try:
         with zipfile.ZipFile(path) as archive:
-            members: dict[str, bytes] = {}
             for info in archive.infolist():
-                _check_member(info, size, members, path)
+                _check_member(info, size, members)
                 members[info.filename] = archive.read(info)
     except (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError, OSError) as error:
-        raise ModelFileError(f"{path}: not a model file, or a damaged one ({error})") from None
-    if "model.json" not in members:
-        raise ModelFileError(f"{path}: a zip file, but not a model: it has no model.json")
+        raise ValueError(f"not a model file, or a damaged one ({error})") from None
     return members
 
 
-def _check_member(info: zipfile.ZipInfo, size: int, seen: Mapping[str, bytes], path: PathLike) -> None:
+def _check_member(info: zipfile.ZipInfo, size: int, seen: Mapping[str, bytes]) -> None:
     name = info.filename
     if not _MEMBER.fullmatch(name):
-        raise ModelFileError(f"{path}: it has a member {name!r}, which no model file has")
+        raise ValueError(f"it has a member {name!r}, which no model file has")
     if name in seen:
-        raise ModelFileError(f"{path}: it has two members named {name!r}")
+        raise ValueError(f"it has two members named {name!r}")
     if info.compress_type != zipfile.ZIP_STORED or info.file_size != info.compress_size:
-        raise ModelFileError(f"{path}: its member {name!r} is compressed; model files are not")
+        raise ValueError(f"its member {name!r} is compressed; model files are not")
     if info.file_size > size:
-        raise ModelFileError(f"{path}: its member {name!r} claims {info.file_size} bytes; the file has {size}")
+        raise ValueError(f"its member {name!r} claims {info.file_size} bytes; the file has {size}")
 
 
-def _parse_json(data: bytes, path: PathLike) -> dict[str, Any]:
+def _parse_header(data: bytes) -> dict[str, Any]:
     def refuse(constant: str) -> float:
-        raise ValueError(f"{constant} is not a number a model file may hold")
+        raise ValueError(f"{constant} is not a number that a model file may hold")
 
     try:
         header = json.loads(data.decode("utf-8"), parse_constant=refuse, parse_float=_finite)
     except (ValueError, RecursionError) as error:
-        raise ModelFileError(f"{path}: its model.json cannot be read ({error})") from None
+        raise ValueError(f"its model.json cannot be read ({error})") from None
     if not isinstance(header, dict):
-        raise ModelFileError(f"{path}: its model.json is not that of a Podium model")
+        raise ValueError("its model.json is not that of a Podium model")
     return header
 
 
-def _finite(text: str) -> float:
-    number = float(text)
+def _finite(digits: str) -> float:
+    number = float(digits)
     if not math.isfinite(number):
-        raise ValueError(f"{text} is too large a number")
+        raise ValueError(f"{digits} is too large a number")
     return number
 
 
-def _state(members: Mapping[str, bytes]) -> dict[str, np.ndarray | str]:
-    state: dict[str, np.ndarray | str] = {}
-    for name, data in members.items():
-        folder, _, file = name.partition("/")
-        if folder == "arrays":
-            state[file.removesuffix(".npy")] = _array(data, name)
-        elif folder == "texts":
-            state[file.removesuffix(".txt")] = data.decode("utf-8")
-    return state
+def _parse_content(members: Mapping[str, bytes]) -> dict[str, np.ndarray | str]:
+    content: dict[str, np.ndarray | str] = {}
+    for member, data in members.items():
+        folder, _, file = member.partition("/")
+        name = file.rpartition(".")[0]
+        content[name] = _array(data, member) if folder == "arrays" else data.decode("utf-8")
+    return content
 
 
 def _npy_bytes(array: np.ndarray) -> bytes:
@@ -117,24 +114,24 @@ def _npy_bytes(array: np.ndarray) -> bytes:
     return buffer.getvalue()
 
 
-def _array(data: bytes, name: str) -> np.ndarray:
-    """An array from the bytes of a .npy file, whose header is checked against their number before memory is taken."""
+def _array(data: bytes, member: str) -> np.ndarray:
+    """Return the array of a .npy file, whose header is checked against its length before memory is taken."""
     buffer = io.BytesIO(data)
     try:
         version = np.lib.format.read_magic(buffer)
         read_header = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
         shape, fortran, dtype = read_header[version](buffer)
     except (ValueError, KeyError, EOFError) as error:
-        raise ValueError(f"its member {name!r} is not an array ({error})") from None
+        raise ValueError(f"its member {member!r} is not an array ({error})") from None
     require_plain(dtype)
     body = data[buffer.tell() :]
     if fortran or math.prod(shape) * dtype.itemsize != len(body):
-        raise ValueError(f"its member {name!r} declares the shape {shape} of {dtype}, but holds {len(body)} bytes")
+        raise ValueError(f"its member {member!r} declares the shape {shape} of {dtype}, but holds {len(body)} bytes")
     return np.frombuffer(body, dtype).reshape(shape).copy()
 
 
 def require_plain(dtype: np.dtype) -> np.dtype:
-    """The dtype, if it is one of plain numbers."""
+    """Return the dtype if it is one of plain numbers; raise otherwise."""
     if dtype.kind not in "iufb" or dtype.hasobject:
         raise ValueError(f"an array of {dtype} is not allowed in a model file")
     return dtype

@@ -11,8 +11,10 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
 from podium.core.parameters import require_choice
+from podium.core.registry import Registered
 from podium.data.normalize import WITHIN_QUERY
 from podium.data.queries import Queries
+from podium.files.models import save
 from podium.losses.base import Loss
 from podium.rankers.inputs import as_generator, as_queries, as_rows_in_order, check_features, query_weights
 from podium.scorers.base import Model, Scorer, State
@@ -23,7 +25,7 @@ from podium.training.base import Convergence, Fit, Problem, Progress, Trainer, V
 NORMALIZATIONS = (None, "standard", *WITHIN_QUERY)
 
 
-class BaseRanker(BaseEstimator):  # type: ignore[misc]
+class BaseRanker(Registered, BaseEstimator):  # type: ignore[misc]
     """A scikit-learn estimator that learns from lists and gives scores.
 
     A subclass names its parts in :meth:`_loss`, :meth:`_scorer` and :meth:`_trainer`, or overrides :meth:`_train` if it
@@ -196,8 +198,6 @@ class BaseRanker(BaseEstimator):  # type: ignore[misc]
 
         ``dataset`` (a name, a version, a fingerprint) is kept in the file, and is in ``provenance_`` after loading.
         """
-        from podium.files.models import save
-
         save(self, path, dataset=dataset)
 
     # ---- what the methods above are made of

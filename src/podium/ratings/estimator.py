@@ -13,6 +13,8 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
 from podium.core.parameters import require_choice, require_count
+from podium.core.registry import Registered
+from podium.files.models import save
 from podium.ratings.data import Ratings
 from podium.ratings.factors.model import FactorModel
 from podium.ratings.ids import Ids
@@ -67,7 +69,7 @@ class FactorFit:
     loss_parameters: np.ndarray = field(default_factory=lambda: np.empty(0))
 
 
-class RatingRanker(BaseEstimator):  # type: ignore[misc]
+class RatingRanker(Registered, BaseEstimator):  # type: ignore[misc]
     """An estimator that learns from users' ratings of items; its scores are ``b_i + W_u · H_i``.
 
     A subclass says how to :meth:`_train` and, if it has factors, how to :meth:`_fold` new users in. It takes ``cold``
@@ -236,8 +238,6 @@ class RatingRanker(BaseEstimator):  # type: ignore[misc]
 
     def save(self, path: str | os.PathLike[str], *, dataset: str | None = None) -> None:
         """Write the fitted ranker to one file, without pickle; :func:`podium.load` brings it back."""
-        from podium.files.models import save
-
         save(self, path, dataset=dataset)
 
     def _validation(self, ratings: Ratings, metric: Any) -> RatingValidation:
