@@ -153,7 +153,7 @@ def when_and_where(comparison, today: datetime.date) -> str:
 
 def picked(comparison) -> list[str]:
     """The method that the rehearsal picks, beside the best official figures."""
-    best = comparison.best_on_validation
+    best = comparison.pick
     lines = [
         "",
         "## Picked without the test parts",
@@ -215,7 +215,7 @@ def ranking(comparison, figure: str, n: int = 8) -> str:
 
 def tests(comparison) -> list[str]:
     """Every method against the pick, query by query."""
-    reference = comparison.best_on_validation
+    reference = comparison.pick
     unit = {"query": "queries"}.get(comparison.configuration.get("unit", "query"), "users")
     lines = [
         f"## Against {reference}",
@@ -293,7 +293,7 @@ def context(comparison, tables) -> list[str]:
 def readme_part(comparison, today: datetime.date) -> str:
     """The README's short table and picture."""
     official = next((table for table in comparison.published if table.exact), None)
-    best = comparison.best_on_validation
+    best = comparison.pick
     rows = [row for row in comparison.rows if row.estimates][:SHOWN_IN_README]
     lines = [
         "| OHSUMED (LETOR 2.0), convention `letor` | " + " | ".join(comparison.metrics) + " |",

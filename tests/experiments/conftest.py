@@ -47,8 +47,8 @@ def make_comparison(tmp_path):
     import numpy as np
 
     from podium.experiments import Comparison
-    from podium.experiments.run.details import Learned, TestQueries, keep
-    from podium.experiments.run.store import Record
+    from podium.experiments.run.details import ModelSummary, TestQueries, keep
+    from podium.experiments.run.store import Result
 
     def make(
         *,
@@ -77,7 +77,7 @@ def make_comparison(tmp_path):
             "seeds": list(seeds),
             "stochastic": list(methods) if len(seeds) > 1 else [],
         } | configuration
-        records = []
+        results = []
         for number, (fold, n) in enumerate(zip(configuration["data"]["folds"], sizes, strict=True)):
             qids = [f"q{i if repeat else number * 1000 + i}" for i in range(n)]
             queries = TestQueries(
@@ -89,27 +89,27 @@ def make_comparison(tmp_path):
             )
             for place, method in enumerate(methods):
                 for seed in seeds:
-                    learned = Learned(np.array([1.0, -3.0, 0.0]), True, np.array([0.1, 0.3, 0.2]), "trees", 2)
+                    model = ModelSummary(np.array([1.0, -3.0, 0.0]), True, np.array([0.1, 0.3, 0.2]), "trees", 2)
                     scores, curve = rng.random(n * n_documents), rng.random((n, 10))
-                    name = keep(tmp_path, queries, scores, curve, learned) if details else None
-                    candidates = [{"parameters": {"l2": l2}, "validation": l2, "seconds": 0.5} for l2 in (0.1, 1.0)]
+                    name = keep(tmp_path, queries, scores, curve, model) if details else None
+                    tried = [{"parameters": {"l2": l2}, "validation": l2, "seconds": 0.5} for l2 in (0.1, 1.0)]
                     values = {metric: (rng.random(n) * (1 - place / 100)).tolist() for metric in metrics}
-                    record = Record(
+                    result = Result(
                         method,
                         fold,
                         seed,
                         parameters={"l2": 1.0},
                         validation=1.0,
-                        candidates=candidates,
+                        trials=tried,
                         seconds=0.1 * (place + 1),
                         search_seconds=1.0,
                         qids=qids,
                         per_query=values,
                         details=name,
                     )
-                    records.append(record)
-            records += [Record(name, fold, error="ValueError: <b>", traceback="Traceback <i>") for name in broken]
-        return Comparison(configuration, records, folder=tmp_path)
+                    results.append(result)
+            results += [Result(name, fold, error="ValueError: <b>", traceback="Traceback <i>") for name in broken]
+        return Comparison(configuration, results, folder=tmp_path)
 
     return make
 

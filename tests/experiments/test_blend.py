@@ -11,8 +11,8 @@ from sklearn.base import BaseEstimator
 
 import podium
 from podium import Queries
-from podium.experiments.plan.entrants import Candidate, Entrant, entrants
-from podium.experiments.run import execution
+from podium.experiments.plan.methods import Setting, StudyMethod, study_methods
+from podium.experiments.run import runner
 from podium.experiments.run.blend import Member, Model, blend, ranks, shares
 from podium.experiments.run.seal import seal
 from podium.metrics import metric
@@ -52,8 +52,8 @@ def test_ranks_within_queries():
 
 
 def member(name, kind, *files):
-    models = tuple(Model(Candidate({}, None, number), file, seconds=1.0) for number, file in enumerate(files))
-    return Member(Entrant(name, kind=kind), models)
+    models = tuple(Model(Setting({}, None, number), file, seconds=1.0) for number, file in enumerate(files))
+    return Member(StudyMethod(name, kind=kind), models)
 
 
 def test_equal_shares_for_kinds_then_methods_then_models(tmp_path):
@@ -64,7 +64,7 @@ def test_equal_shares_for_kinds_then_methods_then_models(tmp_path):
     np.savez(wrong, validation_scores=[5.0, 1.0], test_scores=[1.0, 5.0])
 
     def trial(*members):
-        return blend(Entrant("blend"), Candidate({}, None), members, fold, metric("map"))
+        return blend(StudyMethod("blend"), Setting({}, None), members, fold, metric("map"))
 
     # by hand: of the kinds, the trees are right; of the two methods of weights, one is right in half of its models
     members = member("a", "weights", wrong), member("b", "weights", wrong, right), member("c", "trees", right)
@@ -94,15 +94,15 @@ def test_a_blend_takes_part_like_any_method(queries, tmp_path, monkeypatch):
     comparison = run(queries, out=tmp_path / "run")
     assert comparison.failed == []
     assert comparison.methods == ["a", "b", "c", "blend", "best-feature", "random"]
-    records = {record.method: record for record in comparison.records if record.fold == "fold 1"}
-    assert [c["parameters"] for c in records["blend"].candidates] == [{}]
+    results = {result.method: result for result in comparison.results if result.fold == "fold 1"}
+    assert [c["parameters"] for c in results["blend"].trials] == [{}]
     # it costs what all that it is of costs
-    assert records["blend"].seconds > sum(records[name].seconds for name in "abc")
+    assert results["blend"].seconds > sum(results[name].seconds for name in "abc")
     # what was finished is not made again, and is the same in whichever order trials end
     shutil.rmtree(tmp_path / "run" / "results")
-    monkeypatch.setattr(execution, "attempt", None)
+    monkeypatch.setattr(runner, "run_trial", None)
     again = run(queries, out=tmp_path / "run")
-    assert [r.per_query for r in again.records] == [r.per_query for r in comparison.records]
+    assert [r.per_query for r in again.results] == [r.per_query for r in comparison.results]
 
 
 SETTINGS = {"methods": ["listnet", "pmop", "blend"], "folds": 3}
@@ -110,10 +110,10 @@ SETTINGS = {"methods": ["listnet", "pmop", "blend"], "folds": 3}
 
 def test_it_is_of_all_settings_and_only_the_chosen_ones_scores_stay(queries, tmp_path):
     comparison = run(queries, out=tmp_path, **SETTINGS)
-    chosen = {record.trial for record in comparison.records}
+    chosen = {result.trial for result in comparison.results}
     assert {path.stem for path in (tmp_path / "trials").glob("*.npz")} == chosen
     # by hand, from models fitted anew: rankings of all eight settings, averaged
-    (fold,) = [r for r in comparison.records if r.method == "blend" and r.fold == "fold 1"]
+    (fold,) = [r for r in comparison.results if r.method == "blend" and r.fold == "fold 1"]
     train, valid, test = next(iter(podium.data.splits.k_folds(len(queries), 3, random_state=0)))
     parts = [queries.take(numbers) for numbers in (train, valid, test)]
     total = 0.0
@@ -150,9 +150,9 @@ def test_a_method_that_fails_is_not_in_it(queries):
 
 
 def test_all_and_a_blend_of_all_that_are_no_variants():
-    found = entrants("all, blend", primary="map", normalize=None)
-    blended = next(entrant for entrant in found if entrant.members)
+    found = study_methods("all, blend", primary="map", normalize=None)
+    blended = next(method for method in found if method.members)
     assert {"listnet", "pmop"} <= set(blended.members)
     assert not {"pmop-mh", "best-feature", "blend"} & set(blended.members)
-    named = entrants(["listnet", "pmop", "pmop-mh", "blend"], primary="map", normalize=None)
-    assert next(entrant for entrant in named if entrant.members).members == ("listnet", "pmop")
+    named = study_methods(["listnet", "pmop", "pmop-mh", "blend"], primary="map", normalize=None)
+    assert next(method for method in named if method.members).members == ("listnet", "pmop")

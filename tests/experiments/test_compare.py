@@ -20,7 +20,7 @@ import podium
 from podium.data.io.folds import find_folds
 from podium.experiments.plan.protocol import KFold
 from podium.experiments.plan.sources import open_source
-from podium.experiments.run import execution
+from podium.experiments.run import runner
 
 METRICS = ["ndcg@1", "ndcg@5", "map"]
 
@@ -85,7 +85,7 @@ def test_all_that_is_promised_is_there(finished):
     assert frame.height == 3 * 30
     tried = polars.read_csv(out / "trials.csv").filter(method="listnet", fold="Fold1")
     assert tried["parameters"].to_list() == ["l2=0.0001", "l2=0.001", "l2=0.01", "l2=0.1"]
-    assert tried["map on validation"].max() == comparison.records[0].validation
+    assert tried["map on validation"].max() == comparison.results[0].validation
     # of trials that were not chosen the scores are not kept
     assert len(list((out / "trials").glob("Fold1.listnet.*.json"))) == 4
     assert len(list((out / "trials").glob("Fold1.listnet.*.npz"))) == 1
@@ -106,9 +106,9 @@ def test_figures_are_those_of_the_protocol_done_by_hand(finished, folder_of_fold
             podium.evaluate(fold.validation, m.predict(fold.validation), metrics=[measure]).mean["map"] for m in models
         ]
         best = int(np.argmax(on_validation))
-        record = next(r for r in comparison.records if r.method == "listnet" and r.fold == paths.name)
-        assert record.parameters == {"l2": grid[best]}
-        assert record.validation == pytest.approx(on_validation[best], abs=1e-12)
+        result = next(r for r in comparison.results if r.method == "listnet" and r.fold == paths.name)
+        assert result.parameters == {"l2": grid[best]}
+        assert result.validation == pytest.approx(on_validation[best], abs=1e-12)
         means.append(podium.evaluate(fold.test, models[best].predict(fold.test), metrics=[measure]).mean["map"])
     row = next(row for row in comparison.rows if row.method == "listnet")
     assert row.estimates["map"].mean == pytest.approx(np.mean(means), abs=1e-12)
@@ -116,12 +116,12 @@ def test_figures_are_those_of_the_protocol_done_by_hand(finished, folder_of_fold
 
 def test_a_finished_run_is_not_computed_again(finished, folder_of_folds, monkeypatch):
     comparison, out = finished
-    monkeypatch.setattr(execution, "attempt", None)
+    monkeypatch.setattr(runner, "run_trial", None)
     listener = Listener()
     again = run(folder_of_folds, out=out, convention="letor", progress=listener)
     assert listener.trials == []
     assert listener.notes == ["18 of 18 trials were finished by an earlier run and are kept"]
-    assert again.records == comparison.records
+    assert again.results == comparison.results
 
 
 def test_a_changed_configuration_is_a_new_run_and_says_so(finished, folder_of_folds, tmp_path):
@@ -152,11 +152,11 @@ def test_test_labels_change_no_choice_and_no_score(folder_of_folds, tmp_path, mo
         podium.write_letor(test.with_labels(2 - test.labels), paths.test)
     seen = []
 
-    def spy(*arguments, attempt=execution.attempt):
-        seen.append(attempt(*arguments))
+    def spy(*arguments, run_trial=runner.run_trial):
+        seen.append(run_trial(*arguments))
         return seen[-1]
 
-    monkeypatch.setattr(execution, "attempt", spy)
+    monkeypatch.setattr(runner, "run_trial", spy)
     one, two = run(folder_of_folds), run(other)
     first, second = seen[: len(seen) // 2], seen[len(seen) // 2 :]
     for a, b in zip(first, second, strict=True):
@@ -169,7 +169,7 @@ def test_test_labels_change_no_choice_and_no_score(folder_of_folds, tmp_path, mo
 def test_processes_do_not_change_a_figure(folder_of_folds, finished):
     comparison, _ = finished
     parallel = run(folder_of_folds, convention="letor", jobs=2)
-    for one, other in zip(comparison.records, parallel.records, strict=True):
+    for one, other in zip(comparison.results, parallel.results, strict=True):
         assert one.per_query == other.per_query
         assert (one.parameters, one.validation, one.qids) == (other.parameters, other.validation, other.qids)
 
@@ -220,21 +220,21 @@ def test_a_killed_run_goes_on_to_the_same_figures(tmp_path, queries):
     assert listener.started == (36, len(kept))
     assert {path: path.stat().st_mtime_ns for path in kept} == kept
     whole = run(data, folds=6)
-    assert [r.per_query for r in resumed.records] == [r.per_query for r in whole.records]
-    assert [r.parameters for r in resumed.records] == [r.parameters for r in whole.records]
+    assert [r.per_query for r in resumed.results] == [r.per_query for r in whole.results]
+    assert [r.parameters for r in resumed.results] == [r.parameters for r in whole.results]
     assert json.loads((out / "run.json").read_text())["status"] == "complete"
 
 
 def test_interrupting_keeps_what_is_finished(queries, tmp_path, monkeypatch):
     done = []
 
-    def interrupted(*arguments, attempt=execution.attempt):
+    def interrupted(*arguments, run_trial=runner.run_trial):
         if len(done) == 2:
             raise KeyboardInterrupt
-        done.append(attempt(*arguments))
+        done.append(run_trial(*arguments))
         return done[-1]
 
-    monkeypatch.setattr(execution, "attempt", interrupted)
+    monkeypatch.setattr(runner, "run_trial", interrupted)
     with pytest.raises(KeyboardInterrupt):
         run(queries, out=tmp_path)
     assert len(list(tmp_path.glob("trials/*.json"))) == 2

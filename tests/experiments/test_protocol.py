@@ -9,10 +9,10 @@ import pytest
 from scipy import sparse
 
 from podium import Queries, make_queries
-from podium.experiments.plan.entrants import Entrant
-from podium.experiments.run.seal import SealError, Trial, VisibleFold, choose, seal
-from podium.experiments.run.shared_folds import StagedFold
-from podium.experiments.run.trial import attempt, mean, sample
+from podium.experiments.plan.methods import StudyMethod
+from podium.experiments.run.seal import SealError, Trial, VisibleFold, seal, select_trial
+from podium.experiments.run.shared_folds import SharedFold
+from podium.experiments.run.trial import mean, run_trial, sample
 from podium.metrics import metric
 
 MAP = metric("map")
@@ -38,30 +38,30 @@ class FirstFeature:
         return self.sign * np.asarray(queries.features[:, 0])
 
 
-class Candidates(Entrant):
-    """An entrant that builds :class:`FirstFeature`."""
+class Candidates(StudyMethod):
+    """An method that builds :class:`FirstFeature`."""
 
-    def build(self, candidate):
-        return FirstFeature(**candidate.parameters)
+    def build(self, setting):
+        return FirstFeature(**setting.parameters)
 
 
-def entrant(name, **grid):
+def method(name, **grid):
     return Candidates(name, grid=grid)
 
 
-def trials(entrant, fold):
-    candidates = entrant.candidates(list(entrant.combinations()), seed=0)
-    return [attempt(entrant, candidate, fold, MAP) for candidate in candidates]
+def trials(method, fold):
+    candidates = method.settings(list(method.combinations()), seed=0)
+    return [run_trial(method, setting, fold, MAP) for setting in candidates]
 
 
-def chosen(entrant, fold):
-    done = trials(entrant, fold)
-    return choose((entrant.name, fold.name, 0), done, len(done)).trial
+def chosen(method, fold):
+    done = trials(method, fold)
+    return select_trial((method.name, fold.name, 0), done, len(done)).trial
 
 
 def scored(values, fold="f"):
     """A choice with these test scores."""
-    return choose(("m", fold, 0), [Trial("m", fold, {}, 0, test_scores=np.asarray(values, float))], 1)
+    return select_trial(("m", fold, 0), [Trial("m", fold, {}, 0, test_scores=np.asarray(values, float))], 1)
 
 
 def toy(labels_agree: bool = True) -> Queries:
@@ -85,16 +85,16 @@ def test_the_visible_test_part_has_no_labels():
 
 
 def test_the_best_on_validation_is_chosen(fold):
-    of_three = trials(entrant("a", sign=[-1.0, 0.0, 1.0]), fold)
+    of_three = trials(method("a", sign=[-1.0, 0.0, 1.0]), fold)
     assert [trial.parameters["sign"] for trial in of_three] == [-1.0, 0.0, 1.0]
-    best = choose(("a", "f", 0), of_three[::-1], 3).trial  # in whichever order they ended
+    best = select_trial(("a", "f", 0), of_three[::-1], 3).trial  # in whichever order they ended
     assert best.parameters == {"sign": 1.0}
     assert best.validation == 1.0  # by hand: the feature sorts every list as its labels do
     assert best.test_scores.tolist() == best.validation_scores.tolist() == [3, 2, 1, 1, 3, 2]
 
 
 def test_of_equals_the_first_is_chosen(fold):
-    assert chosen(entrant("b", sign=[2.0, 1.0, 3.0]), fold).parameters == {"sign": 2.0}
+    assert chosen(method("b", sign=[2.0, 1.0, 3.0]), fold).parameters == {"sign": 2.0}
 
 
 def test_a_trial_without_a_value_is_never_chosen_over_one_that_has_it():
@@ -103,13 +103,13 @@ def test_a_trial_without_a_value_is_never_chosen_over_one_that_has_it():
         Trial("m", "f", {"n": 1}, 0, 1, validation=0.9, error="ValueError: no"),
         Trial("m", "f", {"n": 2}, 0, 2, validation=0.1),
     )
-    assert choose(("m", "f", 0), [without, failed, good], 3).trial is good
+    assert select_trial(("m", "f", 0), [without, failed, good], 3).trial is good
     with pytest.raises(ValueError, match="no"):
-        choose(("m", "f", 0), [failed], 1)
+        select_trial(("m", "f", 0), [failed], 1)
 
 
 def test_an_empty_grid_is_one_candidate(fold):
-    only = trials(Entrant("c", ranker=_Clonable()), fold)
+    only = trials(StudyMethod("c", ranker=_Clonable()), fold)
     assert [trial.parameters for trial in only] == [{}]
 
 
@@ -121,7 +121,7 @@ class _Clonable:
 def test_test_labels_change_neither_choice_nor_scores():
     one = seal("f", toy(), toy(), toy())[0]
     other = seal("f", toy(), toy(), toy(labels_agree=False))[0]
-    a, b = (chosen(entrant("d", sign=[-1.0, 1.0]), fold) for fold in (one, other))
+    a, b = (chosen(method("d", sign=[-1.0, 1.0]), fold) for fold in (one, other))
     assert a.parameters == b.parameters
     assert a.test_scores.tolist() == b.test_scores.tolist()
 
@@ -134,9 +134,9 @@ def test_a_test_part_is_opened_once():
 
 
 def test_a_test_part_is_not_opened_before_the_selection_has_ended(fold):
-    done = trials(entrant("h", sign=[-1.0, 1.0]), fold)
+    done = trials(method("h", sign=[-1.0, 1.0]), fold)
     with pytest.raises(SealError, match="has not ended: 1 of 2"):
-        choose(("h", "f", 0), done[:1], 2)
+        select_trial(("h", "f", 0), done[:1], 2)
     _, sealed = seal("f", toy(), toy(), toy())
     for not_a_choice in (done[0], done[0].test_scores, scored([1, 2, 3, 3, 1, 2], fold="another")):
         with pytest.raises(SealError, match="test labels are for a choice"):
@@ -150,12 +150,12 @@ def test_the_labels_are_not_lying_about():
 
 
 def test_warnings_of_a_fit_are_kept(fold):
-    assert chosen(entrant("e", sign=[1.0, -1.0], complain=[True]), fold).warnings == ["UserWarning: not converged"]
+    assert chosen(method("e", sign=[1.0, -1.0], complain=[True]), fold).warnings == ["UserWarning: not converged"]
 
 
 def test_a_fit_that_was_interrupted_is_no_result(fold):
     with pytest.raises(KeyboardInterrupt):
-        trials(entrant("g", sign=[1.0], interrupted=[True]), fold)
+        trials(method("g", sign=[1.0], interrupted=[True]), fold)
 
 
 def test_judging_is_evaluating():
@@ -203,7 +203,7 @@ def test_staged_folds_come_back_the_same(tmp_path, kind, dtype):
     features = np.array([[0.0, 2.0], [1.0, 0.0], [0.0, 0.0]], dtype)
     queries = Queries(kind(features), [0, 1, 2], qid=["b", "a", "b"])
     fold, _ = seal("f", queries, queries, queries)
-    staged = StagedFold.write(fold, tmp_path / "x")
+    staged = SharedFold.write(fold, tmp_path / "x")
     back = staged.view()
     for part in ("train", "validation", "test"):
         before, after = getattr(fold, part), getattr(back, part)
@@ -223,7 +223,7 @@ def test_staged_folds_come_back_the_same(tmp_path, kind, dtype):
 def test_a_staged_part_without_any_entry(tmp_path):
     queries = Queries(sparse.csr_matrix((2, 3)), [0, 1], sizes=[2])
     fold, _ = seal("f", queries, queries, queries)
-    assert StagedFold.write(fold, tmp_path).view().train.features.shape == (2, 3)
+    assert SharedFold.write(fold, tmp_path).view().train.features.shape == (2, 3)
 
 
 def test_a_sample_is_small_and_of_the_same_types():

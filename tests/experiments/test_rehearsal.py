@@ -50,24 +50,24 @@ def test_halves_of_the_validation_part_choose_and_judge(queries):
 
 def test_it_is_not_taken_in_by_what_knows_the_validation_part_by_heart(queries, tmp_path):
     flattered = run(queries)
-    assert flattered.best_on_validation == "memory"
+    assert flattered.pick == "memory"
     assert flattered.rehearsal is None
     comparison = run(queries, rehearse=True, out=tmp_path)
-    assert comparison.best_on_validation == "regression"
+    assert comparison.pick == "regression"
     assert comparison.values("regression", "map").tolist() == flattered.values("regression", "map").tolist()
     # every validation query was judged once, none of it by Memory's heart
     assert sorted(comparison.rehearsal.qids) == sorted(map(str, queries.qids))
     assert comparison.rehearsal.figure("memory", "map") < comparison.rehearsal.figure("regression", "map")
     again = Comparison.load(tmp_path)
-    assert again.best_on_validation == "regression"
-    assert again.to_dict()["best_on_validation"] == "regression"
+    assert again.pick == "regression"
+    assert again.to_dict()["pick"] == "regression"
     assert "without the test parts: regression" in str(again)
     page = again.to_html()
     assert again.best == "best-feature"  # by chance, on these few
     assert "Without the test parts, regression was picked" in page
     assert "after a rehearsal of" in page
     run(queries, out=tmp_path)  # the last run had no rehearsal: it is not that of an earlier one
-    assert Comparison.load(tmp_path).best_on_validation == "memory"
+    assert Comparison.load(tmp_path).pick == "memory"
 
 
 def test_the_pick_is_by_the_mean_of_all_metrics_and_never_a_floor(make_comparison):

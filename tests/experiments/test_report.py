@@ -20,7 +20,7 @@ from podium.experiments.report.blob import _history, blob, embedded
 from podium.experiments.report.rankings import DEPTH, _short
 from podium.experiments.result.beside import beside
 from podium.experiments.result.published import PublishedRow, PublishedTable
-from podium.experiments.run.details import Drawer, Learned, TestQueries, keep
+from podium.experiments.run.details import Drawer, ModelSummary, TestQueries, keep
 
 EVIL = "<script>alert('x')</script>|&\"'"
 
@@ -122,11 +122,11 @@ def test_figures_are_those_of_the_table(small_comparison):
 
 def test_small_differences_and_missing_values_count_alike_everywhere(make_comparison):
     c = make_comparison(methods=["one", "other"])
-    by_method = {name: [r for r in c.records if r.method == name] for name in ("one", "other")}
+    by_method = {name: [r for r in c.results if r.method == name] for name in ("one", "other")}
     for mine, theirs in zip(*by_method.values(), strict=True):
         mine.per_query["map"][:] = [value + 2e-6 for value in theirs.per_query["map"]]
-    for record in c.records:
-        record.per_query["map"][0] = float("nan")  # nothing to find: in each fold one query has no value
+    for result in c.results:
+        result.per_query["map"][0] = float("nan")  # nothing to find: in each fold one query has no value
     content = blob(c)
     assert content["duels"][0][1] == content["queries"]["valued"] == 5
     assert content["queries"]["total"] == 7
@@ -146,7 +146,7 @@ def test_families(make_comparison):
 
 def test_the_curve_is_the_mean_of_the_folds_means(small_comparison):
     for method, row in zip(blob(small_comparison)["methods"], small_comparison.rows, strict=True):
-        curves = [small_comparison.drawer.details(record.details).curve for record in row.records]
+        curves = [small_comparison.drawer.details(result.details).curve for result in row.results]
         expected = np.mean([curve.mean(axis=0) for curve in curves], axis=0)
         np.testing.assert_allclose(method["curve"], expected, atol=6e-5)
 
@@ -156,8 +156,8 @@ def test_the_curve_of_seeds_and_repeated_queries(make_comparison):
     row = c.rows[0]
     # by hand: each query's mean over seeds and repeats, then the mean over queries
     sums: dict[str, list] = {}
-    for record in row.records:
-        for qid, line in zip(record.qids, c.drawer.details(record.details).curve, strict=True):
+    for result in row.results:
+        for qid, line in zip(result.qids, c.drawer.details(result.details).curve, strict=True):
             sums.setdefault(qid, []).append(line)
     expected = np.mean([np.mean(lines, axis=0) for lines in sums.values()], axis=0)
     np.testing.assert_allclose(blob(c)["methods"][0]["curve"], expected, atol=1e-4)
@@ -171,8 +171,8 @@ def test_rankings_by_hand(small_comparison):
     for number in (0, 4):  # one of each fold: the first has four queries
         ranking = content["rankings"][number]
         row = small_comparison.rows[0]
-        record = row.records[0 if number < 4 else 1]
-        details = small_comparison.drawer.details(record.details)
+        result = row.results[0 if number < 4 else 1]
+        details = small_comparison.drawer.details(result.details)
         queries = small_comparison.drawer.queries(details.queries)
         q = number if number < 4 else number - 4
         part = slice(queries.offsets[q], queries.offsets[q + 1])
@@ -193,7 +193,7 @@ def test_long_names_of_documents_keep_both_ends():
 
 def test_agreement_is_spearmans_correlation(small_comparison):
     first, second = (
-        [small_comparison.drawer.details(record.details) for record in row.records] for row in small_comparison.rows[:2]
+        [small_comparison.drawer.details(result.details) for result in row.results] for row in small_comparison.rows[:2]
     )
     correlations = []
     for one, other in zip(first, second, strict=True):
@@ -205,9 +205,9 @@ def test_agreement_is_spearmans_correlation(small_comparison):
 
 def test_methods_that_score_all_alike_have_no_agreement(make_comparison):
     c = make_comparison(methods=["constant", "other"])
-    for record in c.records:
-        if record.method == "constant":
-            c.drawer.details(record.details).scores[:] = 1.0
+    for result in c.results:
+        if result.method == "constant":
+            c.drawer.details(result.details).scores[:] = 1.0
     flat = next(i for i, row in enumerate(c.rows) if row.method == "constant")
     assert blob(c)["agreement"][flat] == [None, None]
 
@@ -216,8 +216,8 @@ def test_a_long_history_has_the_value_of_what_was_kept(make_comparison, tmp_path
     c = make_comparison(methods=["slow"])
     values = np.linspace(0.0, 0.999, 1000)
     queries = TestQueries(np.array(["q"]), np.array([0, 1]), np.array([1.0]))
-    name = keep(tmp_path, queries, np.zeros(1), np.ones((1, 10)), Learned(history=values, unit="trees", kept=333))
-    c = Comparison(c.configuration, [replace(record, details=name) for record in c.records], folder=tmp_path)
+    name = keep(tmp_path, queries, np.zeros(1), np.ones((1, 10)), ModelSummary(history=values, unit="trees", kept=333))
+    c = Comparison(c.configuration, [replace(result, details=name) for result in c.results], folder=tmp_path)
     for fold in _history(c, c.rows[0])["folds"]:
         assert len(fold["at"]) <= 201
         assert fold["values"][fold["at"].index(333)] == pytest.approx(values[332], abs=6e-5)
@@ -225,8 +225,8 @@ def test_a_long_history_has_the_value_of_what_was_kept(make_comparison, tmp_path
 
 def test_one_candidate_of_equals_is_the_chosen_one(make_comparison):
     c = make_comparison(methods=["lucky"])
-    for record in c.records:
-        record.candidates.append(record.candidates[-1])  # another start that came to the same
+    for result in c.results:
+        result.trials.append(result.trials[-1])  # another start that came to the same
     trials = blob(c)["methods"][0]["trials"]
     assert [(fold, value, chosen) for fold, _, value, _, chosen, _ in trials] == [
         (fold, value, chosen) for fold in (0, 1) for value, chosen in ((0.1, False), (1.0, True), (1.0, False))
@@ -269,8 +269,8 @@ def test_nothing_but_failures(make_comparison):
 
 def test_failures_are_counted_by_fold(make_comparison):
     c = make_comparison(broken=["broken"], seeds=[0, 1])
-    again = [replace(record, seed=1) for record in c.records if record.error]
-    assert "failed in 2 of 2 folds" in page(Comparison(c.configuration, [*c.records, *again]))
+    again = [replace(result, seed=1) for result in c.results if result.error]
+    assert "failed in 2 of 2 folds" in page(Comparison(c.configuration, [*c.results, *again]))
 
 
 def test_published_figures_stand_beside_ours(make_comparison):
@@ -280,7 +280,7 @@ def test_published_figures_stand_beside_ours(make_comparison):
     c = make_comparison()
     c.published = [PublishedTable(*about, rows, exact=True), PublishedTable("Toy 3.0", *about[1:], rows)]
     ours = next(row for row in c.rows if row.method == "listnet").estimates
-    chosen = next(row for row in c.rows if row.method == c.best_on_validation)
+    chosen = next(row for row in c.rows if row.method == c.pick)
     (exact,) = beside(c, exact=True)
     assert exact.metrics == ["ndcg@1", "map"]
     assert [(line.published, line.ours) for line in exact.lines] == [
@@ -323,12 +323,12 @@ def test_a_page_has_room_for_so_many_queries_only(make_comparison, monkeypatch):
 
 def test_details_are_stored_once_and_found_again(tmp_path):
     queries = TestQueries(np.array(["a"]), np.array([0, 2]), np.array([1.0, 0.0]), np.array(["x", "y"], dtype=object))
-    learned = Learned(np.array([1.0, 2.0]), False, np.array([0.1, 0.2]), "trees", 1)
-    names = [keep(tmp_path, queries, np.array([0.5, s]), np.ones((1, 10)), learned) for s in (0.1, 0.2)]
+    model = ModelSummary(np.array([1.0, 2.0]), False, np.array([0.1, 0.2]), "trees", 1)
+    names = [keep(tmp_path, queries, np.array([0.5, s]), np.ones((1, 10)), model) for s in (0.1, 0.2)]
     assert len(list((tmp_path / "details").iterdir())) == 3  # the two trials share their queries
     found = Drawer(tmp_path).details(names[1])
     np.testing.assert_array_equal(found.scores, np.array([0.5, 0.2], np.float32))
-    assert (found.learned.unit, found.learned.kept, found.learned.is_linear) == ("trees", 1, False)
+    assert (found.model.unit, found.model.kept, found.model.is_linear) == ("trees", 1, False)
     stored = Drawer(tmp_path).queries(found.queries)
     assert stored.document_ids.tolist() == ["x", "y"]
     assert stored.feature_names is None

@@ -75,7 +75,7 @@ def check_rankings(page, comparison, query, methods):
     assert page.texts("#explorer h3") == [f"Query q{1000 + query}"]
     for number, method in enumerate(methods, 1):
         row = next(row for row in comparison.rows if row.method == method)
-        details = comparison.drawer.details(row.records[1].details)
+        details = comparison.drawer.details(row.results[1].details)
         queries = comparison.drawer.queries(details.queries)
         part = slice(queries.offsets[query], queries.offsets[query + 1])
         best_first = sorted(range(part.stop - part.start), key=lambda i: -details.scores[part][i])

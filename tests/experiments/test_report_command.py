@@ -19,9 +19,9 @@ def run_folder(make_comparison, tmp_path):
     """A run's folder, with an unfinished method."""
     c = make_comparison(broken=["stopped_&_left"])
     run = Run(tmp_path, c.configuration)
-    for record in c.records:
-        if record.error is None:
-            run.store(record)
+    for result in c.results:
+        if result.error is None:
+            run.store(result)
     run.describe(status="interrupted", seconds=2.5, total_seconds=12.5)
     return tmp_path
 

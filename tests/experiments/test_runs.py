@@ -7,10 +7,10 @@ import json
 import numpy as np
 import pytest
 
-from podium.experiments.plan.entrants import Candidate
-from podium.experiments.run.details import Learned
+from podium.experiments.plan.methods import Setting
+from podium.experiments.run.details import ModelSummary
 from podium.experiments.run.seal import SealError, Trial
-from podium.experiments.run.store import Record, Run, code_version, digest, jsonable
+from podium.experiments.run.store import Result, Run, code_version, digest, jsonable
 
 
 def configuration(**changes):
@@ -23,7 +23,7 @@ def configuration(**changes):
     } | changes
 
 
-RECORD = Record("a", "1", parameters={"l2": 0.1}, qids=["7"], per_query={"map": [0.1 + 0.2]})
+RECORD = Result("a", "1", parameters={"l2": 0.1}, qids=["7"], per_query={"map": [0.1 + 0.2]})
 
 
 def test_a_stored_trial_comes_back_bit_for_bit(tmp_path):
@@ -56,7 +56,7 @@ def test_another_method_in_the_table_changes_nothing_for_it(tmp_path):
 
 def test_failed_trials_are_computed_again(tmp_path):
     run = Run(tmp_path, configuration())
-    run.store(Record("a", "1", error="ValueError: no"))
+    run.store(Result("a", "1", error="ValueError: no"))
     assert run.finished("a", "1") is None
     assert run.stored("a", "1").error == "ValueError: no"
     run.store(RECORD)
@@ -70,12 +70,12 @@ def test_a_result_is_not_replaced_by_another(tmp_path):
         run.store(RECORD)
 
 
-CANDIDATE = Candidate({"l2": 0.1}, 5, 2)
+CANDIDATE = Setting({"l2": 0.1}, 5, 2)
 TRIAL = Trial(
     *("a", "1", CANDIDATE.parameters, CANDIDATE.seed, CANDIDATE.number, 0.1 + 0.2, 1.5, ["w"]),
     validation_scores=np.array([0.1, 0.2]),
     test_scores=np.array([1 / 3]),
-    learned=Learned(weights=np.array([1.0], np.float32), unit="trees"),
+    model=ModelSummary(weights=np.array([1.0], np.float32), unit="trees"),
 )
 
 
@@ -86,11 +86,11 @@ def test_a_trial_comes_back_and_without_its_scores_if_they_are_gone(tmp_path):
     found = run.find_trial("a", "1", CANDIDATE)
     assert found == TRIAL
     assert found.test_scores.tolist() == TRIAL.test_scores.tolist()
-    assert (found.learned.weights.tolist(), found.learned.unit) == ([1.0], "trees")
+    assert (found.model.weights.tolist(), found.model.unit) == ([1.0], "trees")
     run.scores_path("a", "1", CANDIDATE).unlink()
     assert run.find_trial("a", "1", CANDIDATE) == TRIAL
     assert run.find_trial("a", "1", CANDIDATE).test_scores is None
-    for other in (Candidate({"l2": 0.2}, 5, 2), Candidate({"l2": 0.1}, 6, 2)):
+    for other in (Setting({"l2": 0.2}, 5, 2), Setting({"l2": 0.1}, 6, 2)):
         assert run.find_trial("a", "1", other) is None
     assert Run(tmp_path, configuration(podium="1")).find_trial("a", "1", CANDIDATE) is None
 
@@ -98,7 +98,7 @@ def test_a_trial_comes_back_and_without_its_scores_if_they_are_gone(tmp_path):
 def test_seeds_are_for_methods_they_make_a_difference_to(tmp_path):
     run = Run(tmp_path, configuration(seeds=[3, 4], stochastic=["b"]))
     assert (run.seeds("a"), run.seeds("b")) == ([3], [3, 4])
-    run.store(Record("b", "1", 3))
+    run.store(Result("b", "1", 3))
     more = Run(tmp_path, configuration(seeds=[3, 4, 5], stochastic=["b"]))
     assert more.finished("b", "1", 3) is not None
     assert more.finished("b", "1", 4) is None
@@ -130,7 +130,7 @@ def test_one_run_at_a_time_in_a_folder(tmp_path):
 def test_names_that_are_no_file_names(tmp_path):
     methods = {"../x/y": {"grid": {}}}
     run = Run(tmp_path, configuration(methods=methods))
-    run.store(Record("../x/y", "fold 1"))
+    run.store(Result("../x/y", "fold 1"))
     assert run.finished("../x/y", "fold 1") is not None
     assert [path.parent for path in tmp_path.rglob("*.json")] == [run.results]
 

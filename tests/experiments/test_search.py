@@ -11,9 +11,9 @@ import pytest
 from sklearn.base import BaseEstimator
 
 import podium
-from podium.experiments.plan.entrants import Entrant
+from podium.experiments.plan.methods import StudyMethod
 from podium.experiments.plan.search import Search
-from podium.experiments.run import execution
+from podium.experiments.run import runner
 from podium.experiments.run.workers import InProcess
 from podium.rankers.methods import METHODS, Method
 from podium.rankers.spaces import Choice, LogUniform, Uniform, as_space
@@ -49,16 +49,16 @@ def toy(monkeypatch):
     monkeypatch.setitem(METHODS, "toy", TOY)
 
 
-def entrant(restarts=1, **grid):
-    return Entrant("toy", grid, takes_seed=True, restarts=restarts)
+def method(restarts=1, **grid):
+    return StudyMethod("toy", grid, takes_seed=True, restarts=restarts)
 
 
-def drain(proposals, worth=lambda candidate: 0.0):
+def drain(settings, worth=lambda setting: 0.0):
     """All candidates of a search, each told its worth before the next is asked for."""
     found = []
-    while (candidate := proposals.ask()) is not None:
-        proposals.tell(candidate, worth(candidate))
-        found.append(candidate)
+    while (setting := settings.ask()) is not None:
+        settings.tell(setting, worth(setting))
+        found.append(setting)
     return found
 
 
@@ -80,7 +80,7 @@ def test_spaces():
 
 
 def test_a_grid_is_all_combinations_with_all_restarts():
-    found = drain(Search().proposals(entrant(2, a=[1, 2], b=LogUniform(0.1, 1.0)), seed=5))
+    found = drain(Search().settings(method(2, a=[1, 2], b=LogUniform(0.1, 1.0)), seed=5))
     assert [(c.parameters["a"], c.parameters["b"]) for c in found[::2]] == [(1, 0.1), (1, 1.0), (2, 0.1), (2, 1.0)]
     assert [c.number for c in found] == list(range(8))
     assert found[0].seed == 5 != found[1].seed == found[3].seed
@@ -89,31 +89,31 @@ def test_a_grid_is_all_combinations_with_all_restarts():
 
 def test_random_search_has_the_same_budget_for_all_and_repeats_nothing():
     search = Search("random", 7)
-    wide = drain(search.proposals(entrant(a=LogUniform(0.1, 1.0), b=[1, 2]), seed=0))
+    wide = drain(search.settings(method(a=LogUniform(0.1, 1.0), b=[1, 2]), seed=0))
     assert len(wide) == len({repr(c.parameters) for c in wide}) == 7
-    assert wide == drain(search.proposals(entrant(a=LogUniform(0.1, 1.0), b=[1, 2]), seed=0))
-    assert wide != drain(search.proposals(entrant(a=LogUniform(0.1, 1.0), b=[1, 2]), seed=1))
-    some = drain(search.proposals(entrant(a=list(range(9))), seed=0))
+    assert wide == drain(search.settings(method(a=LogUniform(0.1, 1.0), b=[1, 2]), seed=0))
+    assert wide != drain(search.settings(method(a=LogUniform(0.1, 1.0), b=[1, 2]), seed=1))
+    some = drain(search.settings(method(a=list(range(9))), seed=0))
     assert len({c.parameters["a"] for c in some}) == 7
-    few = drain(search.proposals(entrant(a=[1, 2, 3]), seed=0))  # fewer settings than trials: each once
+    few = drain(search.settings(method(a=[1, 2, 3]), seed=0))  # fewer settings than trials: each once
     assert [c.parameters["a"] for c in few] == [1, 2, 3]
-    assert len(drain(search.proposals(entrant(3, a=LogUniform(0.1, 1.0)), seed=0))) == 7
+    assert len(drain(search.settings(method(3, a=LogUniform(0.1, 1.0)), seed=0))) == 7
 
 
 def test_bayesian_search_learns_and_can_be_replayed():
     pytest.importorskip("optuna")
     search = Search("bayes", 25)
 
-    def worth(candidate):
-        return math.nan if candidate.number == 3 else -abs(math.log10(candidate.parameters["a"]) + 2.0)
+    def worth(setting):
+        return math.nan if setting.number == 3 else -abs(math.log10(setting.parameters["a"]) + 2.0)
 
-    space = entrant(a=LogUniform(1e-6, 1.0), b=["x", None])
-    first = drain(search.proposals(space, seed=0), worth)
+    space = method(a=LogUniform(1e-6, 1.0), b=["x", None])
+    first = drain(search.settings(space, seed=0), worth)
     assert len(first) == 25
-    assert first == drain(search.proposals(space, seed=0), worth)
+    assert first == drain(search.settings(space, seed=0), worth)
     late = np.mean([worth(c) for c in first[15:]])
     assert late > np.nanmean([worth(c) for c in first[:10]])
-    waiting = search.proposals(space, seed=0)
+    waiting = search.settings(space, seed=0)
     assert waiting.ask() is not None
     assert waiting.ask() is None  # the next depends on what this one is worth
 
@@ -143,12 +143,12 @@ def test_the_order_in_which_trials_end_changes_nothing(queries, strategy, monkey
         pytest.importorskip("optuna")
     options = {"search": strategy, "budget": 4, "seeds": 2}
     in_order = run(queries, **options)
-    monkeypatch.setattr(execution, "InProcess", LastFirst)
+    monkeypatch.setattr(runner, "InProcess", LastFirst)
     other = run(queries, **options)
-    assert [(r.method, r.fold, r.seed) for r in in_order.records] == [(r.method, r.fold, r.seed) for r in other.records]
-    for one, two in zip(in_order.records, other.records, strict=True):
+    assert [(r.method, r.fold, r.seed) for r in in_order.results] == [(r.method, r.fold, r.seed) for r in other.results]
+    for one, two in zip(in_order.results, other.results, strict=True):
         assert (one.parameters, one.validation, one.per_query) == (two.parameters, two.validation, two.per_query)
-        assert [c["parameters"] for c in one.candidates] == [c["parameters"] for c in two.candidates]
+        assert [c["parameters"] for c in one.trials] == [c["parameters"] for c in two.trials]
 
 
 def test_a_larger_budget_goes_on_from_the_smaller(queries, tmp_path):
@@ -160,8 +160,8 @@ def test_a_larger_budget_goes_on_from_the_smaller(queries, tmp_path):
     large = run(queries, search="random", budget=5, out=tmp_path, progress=listener)
     assert (15 + 6, 9 + 6) in told  # three folds; the two floors have one trial each
     assert "new run: search changed" in told[0]
-    tried = [[c["parameters"] for c in r.candidates] for r in large.records if r.method == "toy"]
-    assert [t[:3] for t in tried] == [[c["parameters"] for c in r.candidates] for r in small.records[:3]]
+    tried = [[c["parameters"] for c in r.trials] for r in large.results if r.method == "toy"]
+    assert [t[:3] for t in tried] == [[c["parameters"] for c in r.trials] for r in small.results[:3]]
 
 
 def test_a_setting_that_was_drawn_may_fail_and_is_logged(queries, monkeypatch):
@@ -179,8 +179,8 @@ def test_seeds_are_averaged_and_their_spread_is_told_apart(queries):
     comparison = run(queries, seeds=3, random_state=4)
     assert comparison.seeds == [4, 5, 6]
     rows = {row.method: row for row in comparison.rows}
-    assert [r.seed for r in rows["toy"].records] == [4, 5, 6] * 3
-    assert len(rows["best-feature"].records) == 3  # there is nothing random in it
+    assert [r.seed for r in rows["toy"].results] == [4, 5, 6] * 3
+    assert len(rows["best-feature"].results) == 3  # there is nothing random in it
     assert rows["best-feature"].seed_spread == {}
     by_seed = [comparison.figure("toy", "map", seed) for seed in (4, 5, 6)]
     assert len(set(by_seed)) > 1

@@ -1,4 +1,4 @@
-"""Means, intervals, tests and what is shown of them, on records made by hand."""
+"""Means, intervals, tests and what is shown of them, on results made by hand."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from podium.experiments import Comparison
 from podium.experiments.result.table import markdown
-from podium.experiments.run.store import Record
+from podium.experiments.run.store import Result
 
 EVIL = "<script>alert('x')</script>|&"
 
@@ -31,15 +31,15 @@ def comparison(average="folds", values=None, **changes):
         "normalize": "minmax",
         "seed": 0,
     } | changes
-    records = [
-        Record(name, f"Fold{i}", error="ValueError: broken <b>", traceback="Traceback <i>")
+    results = [
+        Result(name, f"Fold{i}", error="ValueError: broken <b>", traceback="Traceback <i>")
         if folds[i - 1] is None
-        else Record(
+        else Result(
             name,
             f"Fold{i}",
             parameters={"l2": 0.1 if i == 1 else 1.0},
             validation=0.5,
-            candidates=[{}, {}],
+            trials=[{}, {}],
             seconds=float(i),
             search_seconds=10.0,
             qids=[f"q{i}{k}" for k in range(len(folds[i - 1]))],
@@ -48,7 +48,7 @@ def comparison(average="folds", values=None, **changes):
         for i in (2, 1)  # as they finish, not in order
         for name, folds in values.items()
     ]
-    return Comparison(configuration, records)
+    return Comparison(configuration, results)
 
 
 def test_means_of_folds_and_of_queries():

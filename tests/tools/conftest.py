@@ -10,7 +10,7 @@ import pytest
 
 from podium.experiments import Comparison
 from podium.experiments.result.published import table
-from podium.experiments.run.store import Record
+from podium.experiments.run.store import Result
 
 ROOT = Path(__file__).parents[2]
 
@@ -58,10 +58,10 @@ def made(reproduce, figures, seeds, rehearsal=None):
             "seeds": seeds,
         },
         [
-            Record(
+            Result(
                 *(name, fold, seed),
                 validation=validation,
-                candidates=[{"parameters": {}, "seconds": 30.0}],
+                trials=[{"parameters": {}, "seconds": 30.0}],
                 seconds=30.0,
                 search_seconds=30.0,
                 qids=[f"{fold}-{i}" for i in range(3)],

@@ -68,7 +68,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _build(arguments: argparse.Namespace) -> Any:
-    from podium.experiments.plan.entrants import accepted, require_method
+    from podium.experiments.plan.methods import accepted, require_method
 
     method = require_method(arguments.method)
     general = {"normalize": options.normalization(arguments), "random_state": arguments.seed}

@@ -9,14 +9,14 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from podium.experiments.plan.entrants import QUICK, Entrant, entrants
+from podium.experiments.plan.methods import QUICK, StudyMethod, study_methods
 from podium.experiments.plan.protocol import KFold, Protocol, parse_protocol
 from podium.experiments.plan.rehearsal import REHEARSAL, RehearsalFolds
 from podium.experiments.plan.search import Search
 from podium.experiments.plan.sources import Source, open_source
 from podium.experiments.result.comparison import Comparison
 from podium.experiments.run.details import Drawer
-from podium.experiments.run.execution import Experiment, Progress
+from podium.experiments.run.runner import Listener, Runner
 from podium.experiments.run.store import Configuration, Run, code_version
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def compare(
     out: str | Path | None = None,
     jobs: int | None = None,
     columns: Mapping[str, Any] | None = None,
-    progress: Progress | None = None,
+    progress: Listener | None = None,
 ) -> Comparison:
     """Train, choose and test methods on the same folds, and say which are better and how surely.
 
@@ -110,17 +110,17 @@ def compare(
     if folds is not None and protocol is not None:
         raise ValueError(f"give either folds or a protocol; got folds={folds} and protocol={protocol}")
     rules = KFold(folds) if folds is not None else None if protocol is None else parse_protocol(protocol)
-    contestants = entrants(methods, primary=str(main), normalize=normalize, n_seeds=len(every))
+    entered = study_methods(methods, primary=str(main), normalize=normalize, n_seeds=len(every))
     source = open_source(data, protocol=rules, random_state=random_state, columns=columns or {})
 
     def on_folds_of(
         source: Source, out: str | Path | None, seeds: list[int], rehearsal: Comparison | None = None
     ) -> Comparison:
-        configuration = _configuration(source, contestants, measures, main, normalize, random_state, strategy, seeds)
+        configuration = _configuration(source, entered, measures, main, normalize, random_state, strategy, seeds)
         return carry_out(
             configuration,
             source,
-            contestants,
+            entered,
             measures,
             main,
             strategy,
@@ -140,14 +140,14 @@ def compare(
 def carry_out(
     configuration: Configuration,
     source: Source,
-    contestants: Sequence[Entrant],
+    methods: Sequence[StudyMethod],
     metrics: Sequence[Metric],
     primary: Metric,
     search: Search,
     *,
     out: str | Path | None,
     jobs: int | None,
-    progress: Progress | None,
+    progress: Listener | None,
     rehearsal: Comparison | None = None,
 ) -> Comparison:
     """Compute what the folder of the run does not have yet, and keep tables and report there."""
@@ -164,7 +164,7 @@ def carry_out(
         told = {"rehearsed": rehearsal is not None}
         run.describe(status="running", total_seconds=before, **told)
         try:
-            records = Experiment(run, source, contestants, metrics, primary, search, tell).records(jobs)
+            results = Runner(run, source, methods, metrics, primary, search, tell).results(jobs)
         except KeyboardInterrupt:
             seconds = time.perf_counter() - began
             run.describe(status="interrupted", seconds=seconds, total_seconds=before + seconds, **told)
@@ -173,7 +173,7 @@ def carry_out(
         drawer = Drawer(folder)
         comparison = Comparison(
             configuration,
-            records,
+            results,
             folder=None if out is None else folder,
             seconds=before + seconds,
             drawer=drawer,
@@ -184,7 +184,7 @@ def carry_out(
             total = before + seconds
             run.describe(status="complete", seconds=seconds, total_seconds=total, failed=comparison.failed, **told)
         else:
-            drawer.fill(record.details for record in records)
+            drawer.fill(result.details for result in results)
     return comparison
 
 
@@ -216,7 +216,7 @@ def named_metrics(names: Sequence[str], convention: str, primary: str | None) ->
 
 def _configuration(
     source: Source,
-    contestants: Sequence[Entrant],
+    methods: Sequence[StudyMethod],
     metrics: Sequence[Metric],
     primary: Metric,
     normalize: str | None,
@@ -236,12 +236,12 @@ def _configuration(
         "protocol": {"name": str(source.protocol), "text": source.protocol.describe()},
         "average": source.average,
         "search": search.description(),
-        "methods": {entrant.name: entrant.description() for entrant in contestants},
+        "methods": {method.name: method.description() for method in methods},
         "metrics": [metric.name for metric in metrics],
         "primary": primary.name,
         "convention": primary.convention,
         "normalize": normalize,
         "seed": random_state,
         "seeds": list(seeds),
-        "stochastic": [entrant.name for entrant in contestants if entrant.stochastic],
+        "stochastic": [method.name for method in methods if method.stochastic],
     }

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from podium.experiments.compare import carry_out, named_metrics
-from podium.experiments.plan.entrants import Candidate, Entrant, accepted, asked_for, require_method
+from podium.experiments.plan.methods import Setting, StudyMethod, accepted, asked_for, require_method
 from podium.experiments.plan.search import Search
 from podium.experiments.result.comparison import Comparison
-from podium.experiments.run.execution import Progress
+from podium.experiments.run.runner import Listener
 from podium.experiments.run.store import code_version
 from podium.ratings.data import Ratings
 from podium.ratings.files import read_ratings
@@ -21,7 +21,7 @@ METRICS = ("ndcg@1", "ndcg@5", "ndcg@10", "err")
 
 
 @dataclass(frozen=True, slots=True)
-class RatingEntrant(Entrant):
+class RatingMethod(StudyMethod):
     """A ranker of ratings as it enters a comparison."""
 
     shape: tuple[int, int] = (0, 0)
@@ -31,10 +31,10 @@ class RatingEntrant(Entrant):
     def is_floor(self) -> bool:
         return self.name in _floors()
 
-    def build(self, candidate: Candidate) -> Any:
-        seed = {} if candidate.seed is None else {"random_state": candidate.seed}
+    def build(self, setting: Setting) -> Any:
+        seed = {} if setting.seed is None else {"random_state": setting.seed}
         if self.ranker is None:
-            ranker = _methods()[self.name].build(**candidate.parameters, **self.fixed, **seed)
+            ranker = _methods()[self.name].build(**setting.parameters, **self.fixed, **seed)
         else:
             from sklearn.base import clone
 
@@ -58,7 +58,7 @@ def compare_ratings(
     random_state: int = 0,
     out: str | Path | None = None,
     jobs: int | None = None,
-    progress: Progress | None = None,
+    progress: Listener | None = None,
 ) -> dict[int, Comparison]:
     """Train, choose and test rankers of ratings on the same draws, for each number ``n`` of ratings given.
 
@@ -121,7 +121,7 @@ def _compare(
     random_state: int,
     **where: Any,
 ) -> Comparison:
-    contestants = _entrants(methods, shape)
+    methods = _entrants(methods, shape)
     configuration = {
         "podium": code_version(),
         "data": {
@@ -135,7 +135,7 @@ def _compare(
         "protocol": {"name": str(source.protocol), "text": source.protocol.describe()},
         "average": source.average,
         "search": search.description(),
-        "methods": {entrant.name: entrant.description() for entrant in contestants},
+        "methods": {method.name: method.description() for method in methods},
         "metrics": [metric.name for metric in metrics],
         "primary": primary.name,
         "convention": primary.convention,
@@ -143,20 +143,20 @@ def _compare(
         "seeds": [random_state],
         "stochastic": [],
     }
-    return carry_out(configuration, source, contestants, metrics, primary, search, **where)
+    return carry_out(configuration, source, methods, metrics, primary, search, **where)
 
 
-def _entrants(methods: Any, shape: tuple[int, int]) -> list[RatingEntrant]:
+def _entrants(methods: Any, shape: tuple[int, int]) -> list[RatingMethod]:
     """The entrants that ``methods`` asks for, and the floor after them."""
     own = methods if isinstance(methods, Mapping) else {}
     names = [*asked_for(methods, _methods(), _floors()), *_floors()]
-    return [_built_in(n, shape) if own.get(n) is None else RatingEntrant(n, ranker=own[n], shape=shape) for n in names]
+    return [_built_in(n, shape) if own.get(n) is None else RatingMethod(n, ranker=own[n], shape=shape) for n in names]
 
 
-def _built_in(name: str, shape: tuple[int, int]) -> RatingEntrant:
+def _built_in(name: str, shape: tuple[int, int]) -> RatingMethod:
     method = require_method(name, _methods())
     takes_seed = bool(accepted(method.build, {"random_state": 0}))
-    return RatingEntrant(name, dict(method.grid), takes_seed=takes_seed, restarts=method.restarts, shape=shape)
+    return RatingMethod(name, dict(method.grid), takes_seed=takes_seed, restarts=method.restarts, shape=shape)
 
 
 def dataset_name(path: Path) -> str:

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from podium.experiments.plan.entrants import Candidate, Entrant, restart_seed
+from podium.experiments.plan.methods import Setting, StudyMethod, restart_seed
 from podium.rankers.spaces import as_space
 
 STRATEGIES = ("grid", "random", "bayes")
@@ -56,28 +56,28 @@ class Search:
         """The budget, given or not."""
         return self.budget or 20
 
-    def proposals(self, entrant: Entrant, seed: int) -> Proposals:
+    def settings(self, method: StudyMethod, seed: int) -> Settings:
         """What this method tries on a fold; the same on every fold, but for what a Bayesian search learns there."""
         if self.strategy == "grid":
-            return Listed(list(entrant.candidates(list(entrant.combinations()), seed)))
-        if self.strategy == "random" or all(as_space(values).is_finite for values in entrant.grid.values()):
-            return Listed(list(entrant.candidates(self._drawn(entrant, seed), seed))[: self.trials])
-        return Bayesian(entrant, seed, self.trials)
+            return ListedSettings(list(method.settings(list(method.combinations()), seed)))
+        if self.strategy == "random" or all(as_space(values).is_finite for values in method.grid.values()):
+            return ListedSettings(list(method.settings(self._drawn(method, seed), seed))[: self.trials])
+        return BayesianSettings(method, seed, self.trials)
 
     def description(self) -> dict[str, Any]:
         return {"strategy": self.strategy, "budget": None if self.strategy == "grid" else self.trials}
 
-    def _drawn(self, entrant: Entrant, seed: int) -> list[dict[str, Any]]:
+    def _drawn(self, method: StudyMethod, seed: int) -> list[dict[str, Any]]:
         """Distinct settings, as many as the budget allows with all restarts of each."""
-        wanted = math.ceil(self.trials / entrant.restarts)
-        spaces = {name: as_space(values) for name, values in entrant.grid.items()}
+        wanted = math.ceil(self.trials / method.restarts)
+        spaces = {name: as_space(values) for name, values in method.grid.items()}
         if all(space.is_finite for space in spaces.values()):
-            every = list(entrant.combinations())
+            every = list(method.combinations())
             if len(every) <= wanted:
                 return every
-            order = _generator(entrant, seed).permutation(len(every))
+            order = _generator(method, seed).permutation(len(every))
             return [every[i] for i in order[:wanted]]
-        rng = _generator(entrant, seed)
+        rng = _generator(method, seed)
         found: dict[str, dict[str, Any]] = {}
         for _ in range(wanted * _DRAWS_PER_TRIAL):
             drawn = {name: space.draw(rng) for name, space in spaces.items()}
@@ -87,46 +87,46 @@ class Search:
         return list(found.values())
 
 
-class Proposals(Protocol):
+class Settings(Protocol):
     """The candidates of one search."""
 
     total: int
 
-    def ask(self) -> Candidate | None:
+    def ask(self) -> Setting | None:
         """The next one; None if it has to wait for what earlier ones are worth, or if there are no more."""
 
-    def tell(self, candidate: Candidate, value: float) -> None:
-        """What a candidate is worth on the validation part; NaN if nothing is known."""
+    def tell(self, setting: Setting, value: float) -> None:
+        """What a setting is worth on the validation part; NaN if nothing is known."""
 
 
-class Listed:
+class ListedSettings:
     """Candidates that were all known beforehand."""
 
-    def __init__(self, candidates: list[Candidate]) -> None:
+    def __init__(self, candidates: list[Setting]) -> None:
         self.total = len(candidates)
         self._waiting = candidates[::-1]
 
-    def ask(self) -> Candidate | None:
+    def ask(self) -> Setting | None:
         return self._waiting.pop() if self._waiting else None
 
-    def tell(self, candidate: Candidate, value: float) -> None:
+    def tell(self, setting: Setting, value: float) -> None:
         pass
 
 
-class Bayesian:
+class BayesianSettings:
     """Candidates from Optuna's tree-structured Parzen estimator, one after another."""
 
-    def __init__(self, entrant: Entrant, seed: int, budget: int) -> None:
+    def __init__(self, method: StudyMethod, seed: int, budget: int) -> None:
         optuna = _optuna()
         optuna.logging.set_verbosity(optuna.logging.WARNING)
         self.total = budget
-        self._entrant, self._seed = entrant, seed
-        sampler = optuna.samplers.TPESampler(seed=int(_generator(entrant, seed).integers(2**31)))
+        self._entrant, self._seed = method, seed
+        sampler = optuna.samplers.TPESampler(seed=int(_generator(method, seed).integers(2**31)))
         self._study = optuna.create_study(direction="maximize", sampler=sampler)
         self._pending: Any = None
         self._asked = 0
 
-    def ask(self) -> Candidate | None:
+    def ask(self) -> Setting | None:
         if self._pending is not None or self._asked == self.total:
             return None
         self._pending = self._study.ask()
@@ -135,9 +135,9 @@ class Bayesian:
         # Restarts are no axis of this search: a setting worth it is asked for again, with another seed.
         seed = restart_seed(self._seed, self._asked) if self._entrant.takes_seed else None
         self._asked += 1
-        return Candidate(parameters, seed, self._asked - 1)
+        return Setting(parameters, seed, self._asked - 1)
 
-    def tell(self, candidate: Candidate, value: float) -> None:
+    def tell(self, setting: Setting, value: float) -> None:
         import optuna
 
         known = not math.isnan(value)
@@ -146,8 +146,8 @@ class Bayesian:
         self._pending = None
 
 
-def _generator(entrant: Entrant, seed: int) -> np.random.Generator:
-    return np.random.default_rng([seed, zlib.crc32(entrant.name.encode())])
+def _generator(method: StudyMethod, seed: int) -> np.random.Generator:
+    return np.random.default_rng([seed, zlib.crc32(method.name.encode())])
 
 
 def _optuna() -> Any:

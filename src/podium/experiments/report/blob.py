@@ -11,15 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from podium.experiments.plan.entrants import BLEND
+from podium.experiments.plan.methods import BLEND
 from podium.experiments.report.disagreement import agreement, duels, n_valued
 from podium.experiments.report.published import published_curves
 from podium.experiments.report.rankings import one_seed, places, rankings
 from podium.experiments.result.comparison import Comparison
-from podium.experiments.result.rows import Row, format_parameters
+from podium.experiments.result.rows import MethodSummary, format_parameters
 from podium.experiments.result.table import units
 from podium.experiments.run.details import CUTOFFS
-from podium.experiments.run.store import Record
+from podium.experiments.run.store import Result
 
 VALUES = 400_000
 """Per-query values that a page holds at most, about 3.5 MB."""
@@ -64,7 +64,7 @@ def rounded(values: Any, digits: int = 4) -> Any:
     return round(float(array), digits) if np.isfinite(array) else None
 
 
-def _fitting(comparison: Comparison, rows: list[Row]) -> tuple[np.ndarray, list[str]]:
+def _fitting(comparison: Comparison, rows: list[MethodSummary]) -> tuple[np.ndarray, list[str]]:
     """Positions of the test queries that fit into the page, and the metrics whose values on them do."""
     n_queries, n_methods = comparison.n_queries, max(len(rows), 1)
     step = max(1, -(-n_queries * n_methods // VALUES))
@@ -74,7 +74,7 @@ def _fitting(comparison: Comparison, rows: list[Row]) -> tuple[np.ndarray, list[
     return shown, [comparison.primary, *others][:n_metrics]
 
 
-def _method(comparison: Comparison, row: Row) -> dict[str, Any]:
+def _method(comparison: Comparison, row: MethodSummary) -> dict[str, Any]:
     return {
         "name": row.method,
         "family": family(comparison, row.method),
@@ -84,7 +84,7 @@ def _method(comparison: Comparison, row: Row) -> dict[str, Any]:
         "curve": _curve(comparison, row),
         "history": _history(comparison, row),
         "weights": _weights(comparison, row),
-        "trials": [trial for record in row.records for trial in _trials(comparison, record)],
+        "trials": [trial for result in row.results for trial in _trials(comparison, result)],
     }
 
 
@@ -107,18 +107,18 @@ def _averaged(comparison: Comparison) -> str:
     return " and ".join([*seeds, *["repeated tests"] * (comparison.configuration["average"] == "repeats")])
 
 
-def _curve(comparison: Comparison, row: Row) -> list[float] | None:
+def _curve(comparison: Comparison, row: MethodSummary) -> list[float] | None:
     """NDCG@k over k, averaged as the table is: seeds, then repeated tests of a query, then queries or folds."""
     by_fold: dict[str, list[np.ndarray]] = {}
-    for record in row.records:
-        details = comparison.drawer.details(record.details)
+    for result in row.results:
+        details = comparison.drawer.details(result.details)
         if details is None:
             return None
-        by_fold.setdefault(record.fold, []).append(details.curve)
+        by_fold.setdefault(result.fold, []).append(details.curve)
     parts = [np.stack(seeds).mean(axis=0, dtype=np.float64) for seeds in by_fold.values()]
     if comparison.averages_folds:
         return rounded(np.mean([_mean(part) for part in parts], axis=0))
-    qids = [qid for record in one_seed(row) for qid in record.qids]
+    qids = [qid for result in one_seed(row) for qid in result.qids]
     _, query = np.unique(qids, return_inverse=True)
     tested = np.zeros((query.max() + 1, len(CUTOFFS)))
     np.add.at(tested, query, np.concatenate(parts))
@@ -131,7 +131,7 @@ def _mean(values: np.ndarray) -> np.ndarray:
     return valued.mean(axis=0) if len(valued) else np.full(values.shape[1], np.nan)
 
 
-def _ranks(comparison: Comparison, rows: list[Row]) -> dict[str, Any] | None:
+def _ranks(comparison: Comparison, rows: list[MethodSummary]) -> dict[str, Any] | None:
     """Mean ranks of the methods, and how far apart two must be to be told apart."""
     if len(rows) < 3:  # of two methods, the paired test says more
         return None
@@ -147,37 +147,37 @@ def _ranks(comparison: Comparison, rows: list[Row]) -> dict[str, Any] | None:
     }
 
 
-def _history(comparison: Comparison, row: Row, most: int = 200) -> dict[str, Any] | None:
+def _history(comparison: Comparison, row: MethodSummary, most: int = 200) -> dict[str, Any] | None:
     """The metric on validation queries over the training of the chosen models; thinned where it is long."""
     folds = []
     unit = "iterations"
-    for record in one_seed(row):
-        details = comparison.drawer.details(record.details)
-        if details is None or details.learned.history is None:
+    for result in one_seed(row):
+        details = comparison.drawer.details(result.details)
+        if details is None or details.model.history is None:
             continue
-        unit, values = details.learned.unit, details.learned.history
+        unit, values = details.model.unit, details.model.history
         at = np.linspace(1, len(values), min(len(values), most)).round().astype(int)
-        at = np.union1d(at, np.clip(details.learned.kept or 1, 1, len(values)))  # what was kept has its own value
+        at = np.union1d(at, np.clip(details.model.kept or 1, 1, len(values)))  # what was kept has its own value
         folds.append(
             {
-                "fold": comparison.folds.index(record.fold),
+                "fold": comparison.folds.index(result.fold),
                 "at": at.tolist(),
                 "values": rounded(values[at - 1]),
-                "kept": details.learned.kept,
+                "kept": details.model.kept,
             }
         )
     return {"unit": unit, "folds": folds} if folds else None
 
 
-def _weights(comparison: Comparison, row: Row) -> dict[str, Any] | None:
+def _weights(comparison: Comparison, row: MethodSummary) -> dict[str, Any] | None:
     parts = []
     linear = True
-    for record in row.records:
-        details = comparison.drawer.details(record.details)
-        if details is None or details.learned.weights is None:
+    for result in row.results:
+        details = comparison.drawer.details(result.details)
+        if details is None or details.model.weights is None:
             return None
-        linear = details.learned.is_linear
-        parts.append(details.learned.weights)
+        linear = details.model.is_linear
+        parts.append(details.model.weights)
     if not parts or len({len(part) for part in parts}) > 1:
         return None
     weights = np.stack(parts)
@@ -196,20 +196,20 @@ def _weights(comparison: Comparison, row: Row) -> dict[str, Any] | None:
     }
 
 
-def _trials(comparison: Comparison, record: Record) -> list[list[Any]]:
-    outcomes = [(tried.get("parameters", {}), tried.get("validation")) for tried in record.candidates]
-    chosen = (record.parameters, record.validation)
+def _trials(comparison: Comparison, result: Result) -> list[list[Any]]:
+    outcomes = [(tried.get("parameters", {}), tried.get("validation")) for tried in result.trials]
+    chosen = (result.parameters, result.validation)
     first = outcomes.index(chosen) if chosen in outcomes else None  # of equals, the first was chosen
     return [
         [
-            comparison.folds.index(record.fold),
+            comparison.folds.index(result.fold),
             format_parameters(parameters),
             _number(validation),
             _number(tried.get("seconds")),
             number == first,
             tried.get("error") or "",
         ]
-        for number, (tried, (parameters, validation)) in enumerate(zip(record.candidates, outcomes, strict=True))
+        for number, (tried, (parameters, validation)) in enumerate(zip(result.trials, outcomes, strict=True))
     ]
 
 
@@ -217,7 +217,7 @@ def _number(value: Any) -> float | None:
     return None if value is None else rounded(value, 5)
 
 
-def _queries(comparison: Comparison, rows: list[Row], shown: np.ndarray) -> dict[str, Any]:
+def _queries(comparison: Comparison, rows: list[MethodSummary], shown: np.ndarray) -> dict[str, Any]:
     ids, where = comparison.qids, places(comparison, rows)
     return {
         "ids": [ids[i] for i in shown],
@@ -227,14 +227,16 @@ def _queries(comparison: Comparison, rows: list[Row], shown: np.ndarray) -> dict
     }
 
 
-def _values(comparison: Comparison, rows: list[Row], metric: str, shown: np.ndarray) -> list[list[float | None]]:
+def _values(
+    comparison: Comparison, rows: list[MethodSummary], metric: str, shown: np.ndarray
+) -> list[list[float | None]]:
     """With more digits than can be seen: wins are counted from these, and small differences count too."""
     return [rounded(comparison.values(row.method, metric)[shown], 6) for row in rows]
 
 
 def _feature_names(comparison: Comparison) -> list[str] | None:
-    for record in comparison.records:
-        details = comparison.drawer.details(record.details)
+    for result in comparison.results:
+        details = comparison.drawer.details(result.details)
         queries = comparison.drawer.queries(details.queries) if details else None
         if queries is not None:
             return None if queries.feature_names is None else [str(name) for name in queries.feature_names]

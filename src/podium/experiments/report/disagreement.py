@@ -8,25 +8,25 @@ import numpy as np
 
 from podium.experiments.report.rankings import by_fold
 from podium.experiments.result.comparison import Comparison
-from podium.experiments.result.rows import Row
+from podium.experiments.result.rows import MethodSummary
 from podium.experiments.result.statistics import TIE
 
 SAMPLED = 400
 """Queries over which correlations of rankings are averaged; more would not change the second digit."""
 
 
-def duels(comparison: Comparison, rows: list[Row]) -> list[list[int]]:
+def duels(comparison: Comparison, rows: list[MethodSummary]) -> list[list[int]]:
     """On how many queries the method of a row is better, by the primary metric, than the method of a column."""
     values = _values(comparison, rows)
     return [[int((one > other + TIE).sum()) for other in values] for one in values]
 
 
-def n_valued(comparison: Comparison, rows: list[Row]) -> int:
+def n_valued(comparison: Comparison, rows: list[MethodSummary]) -> int:
     """How many queries these are of: those on which every method has a value."""
     return int((~np.isnan(_values(comparison, rows)).any(axis=0)).sum())
 
 
-def agreement(comparison: Comparison, rows: list[Row]) -> list[list[float | None]] | None:
+def agreement(comparison: Comparison, rows: list[MethodSummary]) -> list[list[float | None]] | None:
     """Spearman's correlation of the scores of each two methods within a query, averaged over queries that have one."""
     folds = by_fold(comparison, rows)
     if folds is None or len(rows) < 2:
@@ -47,7 +47,7 @@ def agreement(comparison: Comparison, rows: list[Row]) -> list[list[float | None
     ]
 
 
-def _values(comparison: Comparison, rows: list[Row]) -> np.ndarray:
+def _values(comparison: Comparison, rows: list[MethodSummary]) -> np.ndarray:
     """(methods × queries) values of the primary metric."""
     if not rows:
         return np.empty((0, 0))

@@ -8,7 +8,7 @@ from podium.experiments.report.blob import family
 from podium.experiments.report.html import bullets, cell, head, row_head, section, table, whisker
 from podium.experiments.report.published import published_rows
 from podium.experiments.result.comparison import Comparison
-from podium.experiments.result.rows import Row
+from podium.experiments.result.rows import MethodSummary
 from podium.experiments.result.statistics import Paired
 from podium.experiments.result.table import notes, seconds
 
@@ -77,13 +77,15 @@ def _filters(comparison: Comparison, *, with_published: bool) -> str:
     )
 
 
-def _row(comparison: Comparison, row: Row, metrics: list[str], low: float, high: float, against: Paired | None) -> str:
+def _row(
+    comparison: Comparison, row: MethodSummary, metrics: list[str], low: float, high: float, against: Paired | None
+) -> str:
     kind = family(comparison, row.method)
     name = row_head(row.method, kind)
     about = f'data-method="{escape(row.method)}" data-family="{escape(kind)}"'
     time = cell(seconds(row.seconds), f"all {seconds(row.search_seconds)}", kind="number", value=row.seconds)
     if not row.estimates:
-        n_failed = len({record.fold for record in row.failures})
+        n_failed = len({result.fold for result in row.failures})
         reason = f"failed in {n_failed} of {len(comparison.folds)} folds: {row.failures[0].error}"
         blanks = "".join(cell("–", kind="number") for _ in metrics[1:])
         failed = cell("–", kind="number") + cell(reason, kind="wrap")
@@ -95,14 +97,14 @@ def _row(comparison: Comparison, row: Row, metrics: list[str], low: float, high:
     return f"<tr{best} {about}>{name}{cells[0]}<td>{chart}</td>{''.join(cells[1:])}{time}</tr>"
 
 
-def _compared(row: Row, against: Paired | None) -> str:
+def _compared(row: MethodSummary, against: Paired | None) -> str:
     """The difference from the best: how sure, and how large."""
     if row.p_value is None or against is None:
         return "best" if row.p_value is None else f"p = {row.p_value:.4f}"
     return f"p = {row.p_value:.4f}, d = {against.effect:.2f}".replace("-", "−")
 
 
-def _figure(comparison: Comparison, row: Row, metric: str) -> str:
+def _figure(comparison: Comparison, row: MethodSummary, metric: str) -> str:
     estimate = row.estimates[metric]
     mark = row.mark if metric == comparison.primary else ""
     interval = f"{estimate.low:.3f} – {estimate.high:.3f}"

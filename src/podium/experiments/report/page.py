@@ -94,8 +94,8 @@ def _outcome(comparison: Comparison) -> str:
     if not others:
         return text
     text = f"{text} {_how_sure([row.method for row in others if not row.mark], len(others))}"
-    if comparison.best_on_validation not in (None, first.method):
-        text += f" Without the test parts, {escape(str(comparison.best_on_validation))} was picked."
+    if comparison.pick not in (None, first.method):
+        text += f" Without the test parts, {escape(str(comparison.pick))} was picked."
     elif comparison.rehearsal is not None:
         text += " It was picked without the test parts, too."
     return text

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from podium.experiments.result.comparison import Comparison
-from podium.experiments.result.rows import Row
+from podium.experiments.result.rows import MethodSummary
 from podium.experiments.run.details import Details, TestQueries
-from podium.experiments.run.store import Record
+from podium.experiments.run.store import Result
 
 DEPTH = 20
 """Documents shown of each ranking."""
@@ -17,7 +17,9 @@ PLACES = 600_000
 """Places of rankings that a page holds at most, about 2 MB."""
 
 
-def rankings(comparison: Comparison, rows: list[Row], shown: np.ndarray) -> list[dict[str, Any] | None] | None:
+def rankings(
+    comparison: Comparison, rows: list[MethodSummary], shown: np.ndarray
+) -> list[dict[str, Any] | None] | None:
     """For each shown query its documents and every method's order of them; None where they are not known.
 
     Where not all fit, the queries on which methods differ most stay.
@@ -32,19 +34,19 @@ def rankings(comparison: Comparison, rows: list[Row], shown: np.ndarray) -> list
     return [_one_query(found, *where[i]) if number in kept else None for number, i in enumerate(shown)]
 
 
-def one_seed(row: Row) -> list[Record]:
+def one_seed(row: MethodSummary) -> list[Result]:
     """A method's first result on each fold: where there are several seeds, what is shown of one model is of these."""
-    return list({record.fold: record for record in row.records[::-1]}.values())[::-1]
+    return list({result.fold: result for result in row.results[::-1]}.values())[::-1]
 
 
-def by_fold(comparison: Comparison, rows: list[Row]) -> list[tuple[TestQueries, list[np.ndarray]]] | None:
+def by_fold(comparison: Comparison, rows: list[MethodSummary]) -> list[tuple[TestQueries, list[np.ndarray]]] | None:
     """Of each fold its test queries and every method's scores; None if some method has no details of one."""
     if not rows:
         return None
     folds = []
-    records = [one_seed(row) for row in rows]
-    for fold in range(len(records[0])):
-        details: list[Details | None] = [comparison.drawer.details(record[fold].details) for record in records]
+    results = [one_seed(row) for row in rows]
+    for fold in range(len(results[0])):
+        details: list[Details | None] = [comparison.drawer.details(result[fold].details) for result in results]
         first = details[0]
         queries = comparison.drawer.queries(first.queries) if first else None
         if queries is None or any(d is None or len(d.scores) != len(queries.labels) for d in details):
@@ -53,12 +55,12 @@ def by_fold(comparison: Comparison, rows: list[Row]) -> list[tuple[TestQueries, 
     return folds
 
 
-def places(comparison: Comparison, rows: list[Row]) -> list[tuple[int, int]]:
+def places(comparison: Comparison, rows: list[MethodSummary]) -> list[tuple[int, int]]:
     """The fold of each test query, and its number there; of one that is tested repeatedly, the first."""
     if not rows:
         return []
     every = [
-        (qid, (fold, number)) for fold, record in enumerate(one_seed(rows[0])) for number, qid in enumerate(record.qids)
+        (qid, (fold, number)) for fold, result in enumerate(one_seed(rows[0])) for number, qid in enumerate(result.qids)
     ]
     if len(every) == comparison.n_queries:
         return [place for _, place in every]
@@ -68,7 +70,7 @@ def places(comparison: Comparison, rows: list[Row]) -> list[tuple[int, int]]:
     return list(first.values())
 
 
-def _spread(comparison: Comparison, rows: list[Row], shown: np.ndarray) -> np.ndarray:
+def _spread(comparison: Comparison, rows: list[MethodSummary], shown: np.ndarray) -> np.ndarray:
     values = np.nan_to_num(np.stack([comparison.values(row.method, comparison.primary)[shown] for row in rows]))
     spread: np.ndarray = values.std(axis=0)
     return spread

@@ -10,7 +10,7 @@ from podium.experiments.report.html import bullets, cell, facts, figure, head, r
 from podium.experiments.result.comparison import Comparison
 from podium.experiments.result.rows import format_parameters
 from podium.experiments.result.table import complaints, seconds
-from podium.experiments.run.store import Record, surroundings
+from podium.experiments.run.store import Result, surroundings
 
 
 def by_fold(comparison: Comparison) -> str:
@@ -32,35 +32,35 @@ def choices(comparison: Comparison) -> str:
     heads = [head("method"), *(head(fold) for fold in comparison.folds)]
     rows = []
     for row in comparison.rows:
-        cells = [_choice([record for record in row.records if record.fold == fold]) for fold in comparison.folds]
+        cells = [_choice([result for result in row.results if result.fold == fold]) for fold in comparison.folds]
         rows.append(f"<tr>{row_head(row.method)}{''.join(cells)}</tr>")
     caption = f"Chosen by {comparison.primary} ({comparison.convention}) on the validation part, with its value there"
     tried = (
-        f'<details id="trials"><summary>Every candidate that was tried</summary>{figure("trials-table")}</details>'
-        if any(record.candidates for record in comparison.records)
+        f'<details id="trials"><summary>Every setting that was tried</summary>{figure("trials-table")}</details>'
+        if any(result.trials for result in comparison.results)
         else ""
     )
     lead = "Test labels took no part in these choices."
     return section("choices", "Chosen hyper-parameters", table(caption, heads, rows), tried, lead=lead)
 
 
-def _choice(records: list[Record]) -> str:
+def _choice(results: list[Result]) -> str:
     """What a method chose on a fold: one setting, or those of several seeds."""
-    if any(record.error is not None for record in records):
+    if any(result.error is not None for result in results):
         return cell("failed")
-    settings = dict.fromkeys(format_parameters(record.parameters) or "–" for record in records)
-    found = [record.validation for record in records if record.validation is not None]
-    n_tried = max(len(record.candidates) for record in records)
+    settings = dict.fromkeys(format_parameters(result.parameters) or "–" for result in results)
+    found = [result.validation for result in results if result.validation is not None]
+    n_tried = max(len(result.trials) for result in results)
     details = [f"{sum(found) / len(found):.4f}"] * bool(found) + [f"best of {n_tried}"] * (n_tried > 1)
     return cell("; ".join(settings), ", ".join(details), kind="choice")
 
 
 def failures(comparison: Comparison) -> str:
     parts = [
-        f"<details><summary>{escape(row.method)}, {escape(record.fold)}: {escape(str(record.error))}</summary>"
-        f"<pre>{escape(record.traceback or 'no traceback')}</pre></details>"
+        f"<details><summary>{escape(row.method)}, {escape(result.fold)}: {escape(str(result.error))}</summary>"
+        f"<pre>{escape(result.traceback or 'no traceback')}</pre></details>"
         for row in comparison.rows
-        for record in row.failures
+        for result in row.failures
     ]
     return section("failed", "Failed", *parts)
 

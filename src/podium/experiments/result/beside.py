@@ -56,7 +56,7 @@ def _lines(comparison: Comparison, table: PublishedTable, metrics: list[str]) ->
         name = row.ours if row.ours in ours else None
         mine = ours[name] if name else {}
         lines.append(Line(row.method, name, {m: (row.figures.get(m), mine.get(m)) for m in metrics}))
-    chosen = comparison.best_on_validation
+    chosen = comparison.pick
     if table.exact and chosen is not None:
         highest = {m: (found[1] if (found := table.best(m)) else None, ours[chosen].get(m)) for m in metrics}
         lines.append(Line("best of each column", chosen, highest, is_summary=True))

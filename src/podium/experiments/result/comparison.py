@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from podium.experiments.plan.entrants import FLOORS
+from podium.experiments.plan.methods import FLOORS
 from podium.experiments.plan.rehearsal import REHEARSAL, pick
 from podium.experiments.result import frames
-from podium.experiments.result.rows import Estimate, Row
+from podium.experiments.result.rows import Estimate, MethodSummary
 from podium.experiments.run.details import Drawer
-from podium.experiments.run.store import Configuration, Record, Run
+from podium.experiments.run.store import Configuration, Result, Run
 
 if TYPE_CHECKING:
     import polars
@@ -34,7 +34,7 @@ class Comparison:
     def __init__(
         self,
         configuration: Configuration,
-        records: Sequence[Record],
+        results: Sequence[Result],
         *,
         folder: Path | None = None,
         seconds: float = 0.0,
@@ -43,7 +43,7 @@ class Comparison:
     ) -> None:
         self.configuration = configuration
         folds, methods = self.folds, self.methods
-        self.records = tuple(sorted(records, key=lambda r: (methods.index(r.method), folds.index(r.fold), r.seed)))
+        self.results = tuple(sorted(results, key=lambda r: (methods.index(r.method), folds.index(r.fold), r.seed)))
         """By method, fold and seed: so the values of two methods belong to the same queries, one by one."""
         self.folder = folder
         """Where trials, tables and report are, if they were kept."""
@@ -52,7 +52,7 @@ class Comparison:
         self.described: dict[str, Any] = {}
         """Versions, machine and status as the run recorded them, if it was read back from its folder."""
         self.drawer = drawer or Drawer(folder)
-        """The arrays behind the records: test scores, curves, what models learned; for the report."""
+        """The arrays behind the results: test scores, curves, what models learned; for the report."""
         self.rehearsal = rehearsal
         """The same methods judged without the test parts, if that was asked for."""
 
@@ -72,12 +72,12 @@ class Comparison:
             raise ValueError(f"{folder / 'run.json'} cannot be read: {error!r}") from None
         empty = cls(run.configuration, [])
         keys = [(name, fold, seed) for name in empty.methods for fold in empty.folds for seed in run.seeds(name)]
-        records = [run.stored(*key) or Record(*key, error="not finished") for key in keys]
-        if all(record.error for record in records):
+        results = [run.stored(*key) or Result(*key, error="not finished") for key in keys]
+        if all(result.error for result in results):
             raise ValueError(f"{folder} has no finished trial of its last run")
         comparison = cls(
             run.configuration,
-            records,
+            results,
             folder=folder,
             seconds=float(described.get("total_seconds") or 0.0),
             rehearsal=cls.load(folder / REHEARSAL) if described.get("rehearsed") else None,
@@ -119,8 +119,8 @@ class Comparison:
     @property
     def qids(self) -> list[str]:
         """The test queries, in the order of :meth:`values`."""
-        records = next((rs for rs in map(self._one_seed, self.methods) if all(r.error is None for r in rs)), [])
-        found = [qid for record in records for qid in record.qids]
+        results = next((rs for rs in map(self._one_seed, self.methods) if all(r.error is None for r in rs)), [])
+        found = [qid for result in results for qid in result.qids]
         return list(dict.fromkeys(found)) if self._repeats else found
 
     @property
@@ -143,9 +143,9 @@ class Comparison:
         return self.rows[0].method if self.rows and not self.rows[0].failures else None
 
     @cached_property
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[MethodSummary]:
         """One a method, best first, failed ones last."""
-        good = [m for m in self.methods if all(record.error is None for record in self._of(m))]
+        good = [m for m in self.methods if all(result.error is None for result in self._of(m))]
         estimates = {m: {name: self._estimate(m, name) for name in self.metrics} for m in good}
         good.sort(key=lambda m: -estimates[m][self.primary].mean)
         p_values = self._tests(good)
@@ -153,11 +153,11 @@ class Comparison:
         return [self._row(m, estimates.get(m, {}), p_values.get(m)) for m in ordered]
 
     @property
-    def learners(self) -> list[Row]:
+    def learners(self) -> list[MethodSummary]:
         """The rows of methods that finished and are no floor."""
         return [row for row in self.rows if row.estimates and row.method not in FLOORS]
 
-    def leads(self, row: Row, metric: str) -> bool:
+    def leads(self, row: MethodSummary, metric: str) -> bool:
         """Does this method have the highest mean of this metric?"""
         means = [other.estimates[metric].mean for other in self.rows if other.estimates]
         return bool(row.estimates) and row.estimates[metric].mean == max(means)
@@ -169,30 +169,30 @@ class Comparison:
         """
         parts = []
         for fold in self.folds:
-            records = [r for r in self._of(method) if r.fold == fold and seed in (None, r.seed)]
-            parts.append(np.mean([np.asarray(r.per_query[metric], float) for r in records], axis=0))
+            results = [r for r in self._of(method) if r.fold == fold and seed in (None, r.seed)]
+            parts.append(np.mean([np.asarray(r.per_query[metric], float) for r in results], axis=0))
         joined = np.concatenate(parts)
         if not self._repeats:
             return joined
         _, first, query = np.unique(
-            [qid for record in self._one_seed(method) for qid in record.qids], return_index=True, return_inverse=True
+            [qid for result in self._one_seed(method) for qid in result.qids], return_index=True, return_inverse=True
         )
         means = np.bincount(query, joined) / np.bincount(query)
         return means[np.argsort(first)]
 
     def fold_mean(self, method: str, metric: str, fold: str) -> float | None:
         """The mean of one fold; None if the method failed there."""
-        records = [r for r in self._of(method) if r.fold == fold]
-        if any(record.error is not None for record in records):
+        results = [r for r in self._of(method) if r.fold == fold]
+        if any(result.error is not None for result in results):
             return None
-        return float(np.mean([np.nanmean(record.per_query[metric]) for record in records]))
+        return float(np.mean([np.nanmean(result.per_query[metric]) for result in results]))
 
     def figure(self, method: str, metric: str, seed: int | None = None) -> float:
         """The mean of a metric as the table shows it, or that of one seed."""
         return float(np.mean(self._weighted(method, metric, seed)))
 
     @property
-    def best_on_validation(self) -> str | None:
+    def pick(self) -> str | None:
         """The method to name if one must be: no fold's test part has a say in any choice on that fold.
 
         That of the rehearsal, if there was one: the highest mean of all metrics there. Otherwise the one with the
@@ -287,12 +287,12 @@ class Comparison:
         best = f", best by {self.primary} ({self.convention}): {self.best}" if self.best else ""
         return f"Comparison({len(self.methods)} methods, {len(self.folds)} folds{best})"
 
-    def _of(self, method: str) -> list[Record]:
-        return [record for record in self.records if record.method == method]
+    def _of(self, method: str) -> list[Result]:
+        return [result for result in self.results if result.method == method]
 
-    def _one_seed(self, method: str) -> list[Record]:
-        """One record a fold."""
-        return list({record.fold: record for record in self._of(method)[::-1]}.values())[::-1]
+    def _one_seed(self, method: str) -> list[Result]:
+        """One result a fold."""
+        return list({result.fold: result for result in self._of(method)[::-1]}.values())[::-1]
 
     def _weighted(self, method: str, metric: str, seed: int | None = None) -> np.ndarray:
         """Values whose plain mean is the figure: queries that have one, weighted where folds' means are averaged."""
@@ -300,7 +300,7 @@ class Comparison:
         defined = ~np.isnan(values)  # under some conventions a query with nothing to find has no value
         if not (self.averages_folds and defined.any()):
             return values[defined]
-        folds = np.repeat(np.arange(len(self.folds)), [len(record.qids) for record in self._one_seed(method)])
+        folds = np.repeat(np.arange(len(self.folds)), [len(result.qids) for result in self._one_seed(method)])
         values, folds = values[defined], folds[defined]
         # The mean of fold means is a weighted mean over queries. Weighting the deviations from it, rather than the
         # values, lets the bootstrap of a plain mean serve it: unequal folds then add no spread of their own.
@@ -318,7 +318,7 @@ class Comparison:
         return Estimate(float(np.mean(values)) if len(values) else float("nan"), low, high)
 
     def _seed_spread(self, method: str) -> dict[str, float]:
-        seeds = {record.seed for record in self._of(method)}
+        seeds = {result.seed for result in self._of(method)}
         if len(seeds) < 2:
             return {}
         return {m: float(np.std([self.figure(method, m, s) for s in seeds], ddof=1)) for m in self.metrics}
@@ -334,15 +334,15 @@ class Comparison:
         p_values = [randomization_test(reference, self.values(other, self.primary)) for other in others]
         return dict(zip(others, map(float, holm(p_values)), strict=True))
 
-    def _row(self, method: str, estimates: dict[str, Estimate], p_value: float | None) -> Row:
-        records = tuple(self._of(method))
-        return Row(
+    def _row(self, method: str, estimates: dict[str, Estimate], p_value: float | None) -> MethodSummary:
+        results = tuple(self._of(method))
+        return MethodSummary(
             method,
             estimates,
             p_value,
-            seconds=float(np.mean([record.seconds for record in records])),
-            search_seconds=float(sum(record.search_seconds for record in records)),
-            records=records,
+            seconds=float(np.mean([result.seconds for result in results])),
+            search_seconds=float(sum(result.search_seconds for result in results)),
+            results=results,
             seed_spread=self._seed_spread(method) if estimates else {},
         )
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from podium.experiments.result.rows import Row, format_parameters
+from podium.experiments.result.rows import MethodSummary, format_parameters
 
 if TYPE_CHECKING:
     import polars
@@ -22,7 +22,7 @@ def table(comparison: Comparison) -> polars.DataFrame:
     return polars.DataFrame([_flat(comparison, row) for row in comparison.rows], infer_schema_length=None)
 
 
-def _flat(comparison: Comparison, row: Row) -> dict[str, Any]:
+def _flat(comparison: Comparison, row: MethodSummary) -> dict[str, Any]:
     primary = comparison.primary
     flat: dict[str, Any] = {"method": row.method, "convention": comparison.convention}
     for name in comparison.metrics:
@@ -49,16 +49,16 @@ def per_query(comparison: Comparison) -> polars.DataFrame:
     parts = [
         polars.DataFrame(
             {
-                "method": [record.method] * len(record.qids),
-                "fold": [record.fold] * len(record.qids),
-                "seed": [record.seed] * len(record.qids),
-                "qid": record.qids,
+                "method": [result.method] * len(result.qids),
+                "fold": [result.fold] * len(result.qids),
+                "seed": [result.seed] * len(result.qids),
+                "qid": result.qids,
             }
-            | {name: np.asarray(record.per_query[name], float) for name in comparison.metrics},
+            | {name: np.asarray(result.per_query[name], float) for name in comparison.metrics},
             schema_overrides={"qid": polars.String},
         )
-        for record in comparison.records
-        if record.error is None
+        for result in comparison.results
+        if result.error is None
     ]
     return polars.concat(parts) if parts else polars.DataFrame()
 
@@ -69,9 +69,9 @@ def trials(comparison: Comparison) -> polars.DataFrame:
 
     rows = [
         {
-            "method": record.method,
-            "fold": record.fold,
-            "seed": record.seed,
+            "method": result.method,
+            "fold": result.fold,
+            "seed": result.seed,
             "trial": number,
             "trial seed": trial.get("seed"),
             "parameters": format_parameters(trial.get("parameters", {})),
@@ -79,8 +79,8 @@ def trials(comparison: Comparison) -> polars.DataFrame:
             "seconds": trial.get("seconds"),
             "error": trial.get("error"),
         }
-        for record in comparison.records
-        for number, trial in enumerate(record.candidates)
+        for result in comparison.results
+        for number, trial in enumerate(result.trials)
     ]
     return polars.DataFrame(rows, infer_schema_length=None)
 
@@ -90,13 +90,13 @@ def as_dict(comparison: Comparison) -> dict[str, Any]:
     return {
         "configuration": comparison.configuration,
         "best": comparison.best,
-        "best_on_validation": comparison.best_on_validation,
+        "pick": comparison.pick,
         "rows": [_plain(row) for row in comparison.rows],
         "published": [asdict(published) for published in comparison.published],
     }
 
 
-def _plain(row: Row) -> dict[str, Any]:
+def _plain(row: MethodSummary) -> dict[str, Any]:
     return {
         "method": row.method,
         "metrics": {name: {"mean": e.mean, "low": e.low, "high": e.high} for name, e in row.estimates.items()},
@@ -105,6 +105,6 @@ def _plain(row: Row) -> dict[str, Any]:
         "seed_spread": row.seed_spread,
         "seconds": row.seconds,
         "search_seconds": row.search_seconds,
-        "parameters": {r.fold: r.parameters for r in row.records[::-1] if r.error is None},
+        "parameters": {r.fold: r.parameters for r in row.results[::-1] if r.error is None},
         "errors": {r.fold: r.error for r in row.failures},
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from podium.experiments.result.beside import Beside, beside, figures
 from podium.experiments.result.comparison import Comparison
 from podium.experiments.result.latex_text import escape
-from podium.experiments.result.rows import LEVELS, Row
+from podium.experiments.result.rows import LEVELS, MethodSummary
 from podium.experiments.result.table import beside_note, notes, seconds, title
 
 
@@ -49,7 +49,7 @@ def _beside(part: Beside) -> list[str]:
     return [*lines, r"    \bottomrule", r"  \end{tabular}", r"\end{table}"]
 
 
-def _cells(comparison: Comparison, row: Row) -> list[str]:
+def _cells(comparison: Comparison, row: MethodSummary) -> list[str]:
     if not row.estimates:
         span = len(comparison.metrics)
         return [escape(row.method), rf"\multicolumn{{{span}}}{{l}}{{failed}}", seconds(row.seconds)]
@@ -60,7 +60,7 @@ def _cells(comparison: Comparison, row: Row) -> list[str]:
     ]
 
 
-def _figure(comparison: Comparison, row: Row, metric: str) -> str:
+def _figure(comparison: Comparison, row: MethodSummary, metric: str) -> str:
     estimate = row.estimates[metric]
     figure = f"{estimate.mean:.4f}"
     if comparison.leads(row, metric):
@@ -69,7 +69,7 @@ def _figure(comparison: Comparison, row: Row, metric: str) -> str:
     return figure + spread + (_mark(row) if metric == comparison.primary else "")
 
 
-def _mark(row: Row) -> str:
+def _mark(row: MethodSummary) -> str:
     """The mark, or room for one: digits of a column then stand under each other."""
     widest = LEVELS[0][1]
     return f"${row_mark}$" if (row_mark := _DAGGERS.get(row.mark)) else rf"\phantom{{${_DAGGERS[widest]}$}}"

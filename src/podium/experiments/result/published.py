@@ -126,7 +126,7 @@ def for_comparison(comparison: Comparison) -> list[PublishedTable]:
     Figures under another convention than the comparison's are context, however same the data are.
     """
     data = comparison.configuration["data"]
-    parts = {record.fold: record.test_fingerprint for record in comparison.records if record.error is None}
+    parts = {result.fold: result.test_fingerprint for result in comparison.results if result.error is None}
     fingerprint = combined(parts.values()) if len(parts) == len(comparison.folds) else ""
     comparable = comparison.averages_folds
     found = for_dataset(fingerprint, data["name"])

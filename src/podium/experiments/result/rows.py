@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from podium.experiments.run.store import Record
+from podium.experiments.run.store import Result
 
 LEVELS = ((0.01, "‡"), (0.05, "†"))
 """Marks of methods that are worse than the best, by corrected p-value."""
@@ -27,7 +27,7 @@ class Estimate:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class MethodSummary:
     """One method of the table."""
 
     method: str
@@ -39,7 +39,7 @@ class Row:
     """Training of the chosen model, mean over folds."""
     search_seconds: float
     """Training of all candidates on all folds."""
-    records: tuple[Record, ...]
+    results: tuple[Result, ...]
     """One a fold and seed."""
     seed_spread: dict[str, float] = field(default_factory=dict)
     """By metric, the standard deviation over seeds; empty if there was one, or if seeds make no difference."""
@@ -47,7 +47,7 @@ class Row:
     @property
     def validation(self) -> float:
         """The primary metric of the chosen models on the validation parts, mean over folds and seeds."""
-        return float(np.mean([np.nan if r.validation is None else r.validation for r in self.records]))
+        return float(np.mean([np.nan if r.validation is None else r.validation for r in self.results]))
 
     @property
     def mean_of_metrics(self) -> float:
@@ -55,16 +55,16 @@ class Row:
         return float(np.mean([estimate.mean for estimate in self.estimates.values()]))
 
     @property
-    def failures(self) -> list[Record]:
-        return [record for record in self.records if record.error is not None]
+    def failures(self) -> list[Result]:
+        return [result for result in self.results if result.error is not None]
 
     @property
     def warnings(self) -> dict[str, list[str]]:
         """What fitting the chosen models gave to complain about, and in which folds."""
         found: dict[str, list[str]] = {}
-        for record in self.records:
-            for warning in record.warnings:
-                found.setdefault(warning, []).append(record.fold)
+        for result in self.results:
+            for warning in result.warnings:
+                found.setdefault(warning, []).append(result.fold)
         return found
 
     @property
@@ -75,9 +75,9 @@ class Row:
     def chosen(self) -> str:
         """The chosen hyper-parameters and in how many folds, commonest first: ``l2=0.01 (4), l2=0.1 (1)``."""
         counts: dict[str, int] = {}
-        for record in self.records:
-            if record.parameters and record.error is None:
-                text = format_parameters(record.parameters)
+        for result in self.results:
+            if result.parameters and result.error is None:
+                text = format_parameters(result.parameters)
                 counts[text] = counts.get(text, 0) + 1
         if len(counts) == 1:
             return next(iter(counts))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from podium.experiments.result.beside import Beside, beside, figures
 from podium.experiments.result.comparison import Comparison
-from podium.experiments.result.rows import LEVELS, Row
+from podium.experiments.result.rows import LEVELS, MethodSummary
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -40,7 +40,7 @@ def notes(comparison: Comparison) -> list[str]:
             f"Worse than {comparison.best} on {comparison.primary}: {marks} "
             f"(paired randomisation test over {each}, Holm-corrected)."
         )
-    if comparison.rehearsal is not None and (picked := comparison.best_on_validation):
+    if comparison.rehearsal is not None and (picked := comparison.pick):
         lines.append(f"Picked in the rehearsal, without the test parts: {picked} (highest mean of all metrics there).")
     return lines
 
@@ -91,7 +91,7 @@ def renderables(comparison: Comparison, width: int) -> list[RenderableType]:
     if warnings:
         parts.append(Text("\nWarnings", style="bold"))
         parts.extend(Text(line) for line in warnings)
-    failures = [f"  {row.method}, {record.fold}: {record.error}" for row in comparison.rows for record in row.failures]
+    failures = [f"  {row.method}, {result.fold}: {result.error}" for row in comparison.rows for result in row.failures]
     if failures:
         parts.append(Text("\nFailed", style="bold red"))
         parts.extend(Text(line) for line in failures)
@@ -155,7 +155,7 @@ def _width(table: Table) -> int:
     return Console(width=1000).measure(table).maximum
 
 
-def complaints(comparison: Comparison) -> Iterator[tuple[Row, str, str]]:
+def complaints(comparison: Comparison) -> Iterator[tuple[MethodSummary, str, str]]:
     """Each warning that fitting a chosen model gave, and in which folds."""
     for row in comparison.rows:
         for warning, folds in row.warnings.items():
@@ -191,7 +191,7 @@ def seconds(value: float) -> str:
     return f"{value:.0f}" if value >= 100 else f"{value:.1f}" if value >= 1 else f"{value:.2f}"
 
 
-def _cell(comparison: Comparison, row: Row, metric: str, *, interval: bool = True) -> str:
+def _cell(comparison: Comparison, row: MethodSummary, metric: str, *, interval: bool = True) -> str:
     estimate = row.estimates.get(metric)
     if estimate is None:
         return "failed"

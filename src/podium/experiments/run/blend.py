@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from podium.experiments.plan.entrants import Candidate, Entrant
+from podium.experiments.plan.methods import Setting, StudyMethod
 from podium.experiments.run.seal import Trial, Viewable, with_grade
-from podium.experiments.run.trial import attempt, mean
+from podium.experiments.run.trial import mean, run_trial
 
 if TYPE_CHECKING:
     from podium.data.queries import Queries
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 class Model(NamedTuple):
     """One trial of a method."""
 
-    candidate: Candidate
+    setting: Setting
     scores: Path
     """File with its scores of the validation and the test part; it may be gone."""
     seconds: float
@@ -39,11 +39,11 @@ class Model(NamedTuple):
 class Member(NamedTuple):
     """A method, and all that it tried."""
 
-    entrant: Entrant
+    method: StudyMethod
     models: tuple[Model, ...]
 
 
-def blend(entrant: Entrant, candidate: Candidate, members: Sequence[Member], fold: Viewable, metric: Metric) -> Trial:
+def blend(method: StudyMethod, setting: Setting, members: Sequence[Member], fold: Viewable, metric: Metric) -> Trial:
     """The trial of the blend."""
     if not members:
         raise ValueError("all methods to be blended failed")
@@ -52,15 +52,15 @@ def blend(entrant: Entrant, candidate: Candidate, members: Sequence[Member], fol
     on_validation, on_test = np.zeros(seen.validation.n_documents), np.zeros(seen.test.n_documents)
     for member, share in shares(members):
         for model in member.models:
-            validation_scores, test_scores = _scores(member.entrant, model, fold, metric)
+            validation_scores, test_scores = _scores(member.method, model, fold, metric)
             on_validation -= share * np.log(ranks(validation_scores, seen.validation))
             on_test -= share * np.log(ranks(test_scores, seen.test))
     return Trial(
-        entrant.name,
+        method.name,
         seen.name,
-        candidate.parameters,
-        candidate.seed,
-        candidate.number,
+        setting.parameters,
+        setting.seed,
+        setting.number,
         mean(with_grade(metric, seen.top_grade), seen.validation, on_validation),
         time.perf_counter() - began,
         validation_scores=on_validation,
@@ -70,18 +70,18 @@ def blend(entrant: Entrant, candidate: Candidate, members: Sequence[Member], fol
 
 def shares(members: Sequence[Member]) -> Iterator[tuple[Member, float]]:
     """Each member, and the share of each of its models: equal for kinds, methods of a kind, models of a method."""
-    methods = Counter(member.entrant.kind for member in members)
+    methods = Counter(member.method.kind for member in members)
     for member in members:
-        yield member, 1.0 / (len(methods) * methods[member.entrant.kind] * len(member.models))
+        yield member, 1.0 / (len(methods) * methods[member.method.kind] * len(member.models))
 
 
-def _scores(entrant: Entrant, model: Model, fold: Viewable, metric: Metric) -> tuple[np.ndarray, np.ndarray]:
+def _scores(method: StudyMethod, model: Model, fold: Viewable, metric: Metric) -> tuple[np.ndarray, np.ndarray]:
     """Of the validation and the test part; fitted again if a run that had no blend dropped them."""
     try:
         with np.load(model.scores, allow_pickle=False) as found:
             return found["validation_scores"], found["test_scores"]
     except FileNotFoundError:
-        again = attempt(entrant, model.candidate, fold, metric)
+        again = run_trial(method, model.setting, fold, metric)
         assert again.validation_scores is not None
         assert again.test_scores is not None
         return again.validation_scores, again.test_scores

@@ -25,7 +25,7 @@ CUTOFFS = range(1, 11)
 
 
 @dataclass(frozen=True, slots=True)
-class Learned:
+class ModelSummary:
     """What can be told of a fitted ranker without its data."""
 
     weights: np.ndarray | None = None
@@ -79,14 +79,14 @@ class Details:
     """Of each test document."""
     curve: np.ndarray
     """(test queries × :data:`CUTOFFS`): NDCG@k of each."""
-    learned: Learned = Learned()
+    model: ModelSummary = ModelSummary()
 
 
-def keep(folder: Path, queries: TestQueries, scores: np.ndarray, curve: np.ndarray, learned: Learned) -> str:
+def keep(folder: Path, queries: TestQueries, scores: np.ndarray, curve: np.ndarray, model: ModelSummary) -> str:
     """Store the details of a trial; returns the name to find them by."""
     name = _store(folder, as_arrays(queries))
     values = {"queries": np.array(name), "scores": scores.astype(np.float32), "curve": curve.astype(np.float32)}
-    return _store(folder, values | as_arrays(learned))
+    return _store(folder, values | as_arrays(model))
 
 
 def find(folder: Path, name: str) -> Details | None:
@@ -95,7 +95,7 @@ def find(folder: Path, name: str) -> Details | None:
     if stored is None:
         return None
     own = {key: stored.pop(key) for key in ("queries", "scores", "curve")}
-    return Details(str(own["queries"]), own["scores"], own["curve"], Learned(**plain_values(stored)))
+    return Details(str(own["queries"]), own["scores"], own["curve"], ModelSummary(**plain_values(stored)))
 
 
 def find_queries(folder: Path, name: str) -> TestQueries | None:
@@ -113,7 +113,7 @@ class Drawer:
         self._queries: dict[str, TestQueries | None] = {}
 
     def details(self, name: str | None) -> Details | None:
-        """Of a record that has this name of them."""
+        """Of a result that has this name of them."""
         if name is not None and name not in self._details:
             self._details[name] = None if self.folder is None else find(self.folder, name)
         return self._details.get(name or "")
@@ -154,7 +154,7 @@ def _read(folder: Path, name: str) -> dict[str, np.ndarray] | None:
         return dict(stored)
 
 
-def as_arrays(fields: TestQueries | Learned) -> dict[str, np.ndarray]:
+def as_arrays(fields: TestQueries | ModelSummary) -> dict[str, np.ndarray]:
     """The fields that have a value, as arrays that need no pickling."""
     arrays = {}
     for key in fields.__slots__:

@@ -1,8 +1,8 @@
 """The seal on a test part: its labels are used once by each method, and not before the method has been chosen.
 
 :func:`seal` divides a fold into what methods see, where the test part has no labels at all, and a :class:`SealedTest`
-that holds them. The labels come out in one way only: :meth:`SealedTest.judge` takes a :class:`Choice`, which
-:func:`choose` makes from the finished trials of a whole search, and takes each choice once.
+that holds them. The labels come out in one way only: :meth:`SealedTest.judge` takes a :class:`SelectedTrial`, which
+:func:`select_trial` makes from the finished trials of a whole search, and takes each choice once.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 
 from podium.data.queries import Queries
 from podium.experiments.result.published import fingerprint
-from podium.experiments.run.details import Learned, TestQueries
+from podium.experiments.run.details import ModelSummary, TestQueries
 
 if TYPE_CHECKING:
     from podium.metrics import Metric
@@ -69,22 +69,22 @@ class Trial:
     validation_scores: np.ndarray | None = field(default=None, repr=False, compare=False)
     test_scores: np.ndarray | None = field(default=None, repr=False, compare=False)
     """Of every test document, seen without its label."""
-    learned: Learned = field(default_factory=Learned, repr=False, compare=False)
+    model: ModelSummary = field(default_factory=ModelSummary, repr=False, compare=False)
 
     def without_scores(self) -> Trial:
-        return replace(self, validation_scores=None, test_scores=None, learned=Learned())
+        return replace(self, validation_scores=None, test_scores=None, model=ModelSummary())
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
-    """The trial that a finished selection chose. Made by :func:`choose`."""
+class SelectedTrial:
+    """The trial that a finished selection chose. Made by :func:`select_trial`."""
 
     key: tuple[str, str, int]
     """Method, fold, seed."""
     trial: Trial
 
 
-def choose(key: tuple[str, str, int], trials: Sequence[Trial], expected: int) -> Choice:
+def select_trial(key: tuple[str, str, int], trials: Sequence[Trial], expected: int) -> SelectedTrial:
     """The trial that is best on the validation part, the first of equals; one without a value there never wins.
 
     Raises
@@ -99,7 +99,7 @@ def choose(key: tuple[str, str, int], trials: Sequence[Trial], expected: int) ->
     good = sorted((t for t in trials if t.error is None), key=lambda t: t.number)
     if not good:
         raise ValueError(trials[0].error)
-    return Choice(key, max(good, key=lambda t: -math.inf if math.isnan(t.validation) else t.validation))
+    return SelectedTrial(key, max(good, key=lambda t: -math.inf if math.isnan(t.validation) else t.validation))
 
 
 class SealedTest:
@@ -119,7 +119,7 @@ class SealedTest:
         """Says which data these are, and nothing of their labels."""
         self._judged: set[tuple[str, str, int]] = set()
 
-    def judge(self, choice: Choice, metrics: Sequence[Metric]) -> tuple[dict[str, np.ndarray], TestQueries]:
+    def judge(self, choice: SelectedTrial, metrics: Sequence[Metric]) -> tuple[dict[str, np.ndarray], TestQueries]:
         """The value of each metric on each test query, and the queries: the one use of the test labels by a method.
 
         Raises
@@ -127,7 +127,7 @@ class SealedTest:
         SealError
             If this method was judged before, or if what is given is not the outcome of a selection on this fold.
         """
-        if not isinstance(choice, Choice) or choice.key[1] != self._fold:
+        if not isinstance(choice, SelectedTrial) or choice.key[1] != self._fold:
             raise SealError(f"{self._fold}: test labels are for a choice made on the validation part; got {choice!r}")
         if choice.key in self._judged:
             raise SealError(f"{choice.key}: judged already; test labels are used once")

@@ -22,7 +22,7 @@ _CSR = ("data", "indices", "indptr")
 
 
 @dataclass(frozen=True, slots=True)
-class StagedFold:
+class SharedFold:
     """Where the arrays of a fold are."""
 
     name: str
@@ -30,7 +30,7 @@ class StagedFold:
     top_grade: float
 
     @classmethod
-    def write(cls, fold: VisibleFold, folder: Path) -> StagedFold:
+    def write(cls, fold: VisibleFold, folder: Path) -> SharedFold:
         for part in _PARTS:
             _write(getattr(fold, part), folder / part)
         return cls(fold.name, folder, fold.top_grade)

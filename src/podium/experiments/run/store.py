@@ -30,8 +30,8 @@ from typing import Any
 import numpy as np
 
 from podium.core.atomic import atomic_write
-from podium.experiments.plan.entrants import Candidate
-from podium.experiments.run.details import Learned, as_arrays, plain_values
+from podium.experiments.plan.methods import Setting
+from podium.experiments.run.details import ModelSummary, as_arrays, plain_values
 from podium.experiments.run.seal import SealError, Trial
 from podium.version import __version__
 
@@ -39,7 +39,7 @@ Configuration = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class Result:
     """The result of a method on a fold: the trial chosen on the validation part, judged on the test part."""
 
     method: str
@@ -52,7 +52,7 @@ class Record:
     """The hyper-parameters chosen on the validation part."""
     validation: float | None = None
     """The primary metric of the chosen ones there."""
-    candidates: list[dict[str, Any]] = field(default_factory=list)
+    trials: list[dict[str, Any]] = field(default_factory=list)
     """All trials: parameters, seed, validation value, seconds, and the error of one that failed."""
     warnings: list[str] = field(default_factory=list)
     """What fitting the chosen ones gave to complain about, such as no convergence."""
@@ -115,35 +115,35 @@ class Run:
             return 0.0
         return float(before.get("total_seconds") or 0.0) if before.get("digest") == digest(self.configuration) else 0.0
 
-    def finished(self, method: str, fold: str, seed: int = 0) -> Record | None:
+    def finished(self, method: str, fold: str, seed: int = 0) -> Result | None:
         """The stored result of a method, if it was computed under this very configuration and went well."""
-        record = self.stored(method, fold, seed)
-        return record if record is not None and record.error is None else None
+        result = self.stored(method, fold, seed)
+        return result if result is not None and result.error is None else None
 
-    def stored(self, method: str, fold: str, seed: int = 0) -> Record | None:
+    def stored(self, method: str, fold: str, seed: int = 0) -> Result | None:
         """The same, failed or not."""
         try:
-            return Record(**json.loads(self._result_path(method, fold, seed).read_text("utf-8")))
+            return Result(**json.loads(self._result_path(method, fold, seed).read_text("utf-8")))
         except FileNotFoundError:
             return None
 
-    def store(self, record: Record) -> None:
+    def store(self, result: Result) -> None:
         """Keep a result. One that is there stays: a test part is judged once."""
-        if self.finished(record.method, record.fold, record.seed) is not None:
-            raise SealError(f"{record.method}, {record.fold}, seed {record.seed}: judged already in {self.folder}")
-        with atomic_write(self._result_path(record.method, record.fold, record.seed)) as file:
-            json.dump(asdict(record), file)
+        if self.finished(result.method, result.fold, result.seed) is not None:
+            raise SealError(f"{result.method}, {result.fold}, seed {result.seed}: judged already in {self.folder}")
+        with atomic_write(self._result_path(result.method, result.fold, result.seed)) as file:
+            json.dump(asdict(result), file)
 
-    def find_trial(self, method: str, fold: str, candidate: Candidate, *, with_scores: bool = True) -> Trial | None:
+    def find_trial(self, method: str, fold: str, setting: Setting, *, with_scores: bool = True) -> Trial | None:
         """A stored trial; without its scores, if another one was chosen. None if it is not there or failed."""
-        path = self._trial_path(method, fold, candidate)
+        path = self._trial_path(method, fold, setting)
         try:
             stored = json.loads(path.read_text("utf-8"))
         except FileNotFoundError:
             return None
         if stored["error"] is not None:
             return None
-        stored |= {"parameters": candidate.parameters, "number": candidate.number}
+        stored |= {"parameters": setting.parameters, "number": setting.number}
         stored["validation"] = float("nan") if stored["validation"] is None else stored["validation"]
         arrays = path.with_suffix(".npz")
         if not (with_scores and arrays.exists()):
@@ -151,15 +151,15 @@ class Run:
         with np.load(arrays, allow_pickle=False) as found:
             values = dict(found)
         scores = {name: values.pop(name) for name in ("validation_scores", "test_scores")}
-        return Trial(**stored, **scores, learned=Learned(**plain_values(values)))
+        return Trial(**stored, **scores, model=ModelSummary(**plain_values(values)))
 
-    def store_trial(self, trial: Trial, candidate: Candidate) -> None:
+    def store_trial(self, trial: Trial, setting: Setting) -> None:
         """Keep a trial: its arrays first, so that a trial that is there is whole."""
-        path = self._trial_path(trial.method, trial.fold, candidate)
+        path = self._trial_path(trial.method, trial.fold, setting)
         if trial.validation_scores is not None and trial.test_scores is not None:
             packed = io.BytesIO()
             scores = {"validation_scores": trial.validation_scores, "test_scores": trial.test_scores}
-            np.savez(packed, **scores, **as_arrays(trial.learned))  # type: ignore[arg-type]
+            np.savez(packed, **scores, **as_arrays(trial.model))  # type: ignore[arg-type]
             with atomic_write(path.with_suffix(".npz"), "wb") as file:
                 file.write(packed.getvalue())
         plain = {name: getattr(trial, name) for name in _STORED_OF_A_TRIAL}
@@ -167,13 +167,13 @@ class Run:
         with atomic_write(path) as file:
             json.dump(plain, file)
 
-    def trial_name(self, method: str, fold: str, candidate: Candidate) -> str:
+    def trial_name(self, method: str, fold: str, setting: Setting) -> str:
         """What the files of a trial are called."""
-        return self._trial_path(method, fold, candidate).stem
+        return self._trial_path(method, fold, setting).stem
 
-    def scores_path(self, method: str, fold: str, candidate: Candidate) -> Path:
+    def scores_path(self, method: str, fold: str, setting: Setting) -> Path:
         """Where the scores of a trial are, as long as they are kept."""
-        return self._trial_path(method, fold, candidate).with_suffix(".npz")
+        return self._trial_path(method, fold, setting).with_suffix(".npz")
 
     def describe(self, **facts: Any) -> None:
         """Write run.json: the configuration, what it ran on, and the given facts (status, times)."""
@@ -204,13 +204,13 @@ class Run:
         key = digest([shared, fold, method, description, seed, *self._members(description)])
         return self.results / f"{_file_name(fold)}.{_file_name(method)}.{seed}.{key}.json"
 
-    def _trial_path(self, method: str, fold: str, candidate: Candidate) -> Path:
+    def _trial_path(self, method: str, fold: str, setting: Setting) -> Path:
         """A trial does not depend on what else is tried, or on metrics that only the test part is judged by."""
         shared = {name: self.configuration.get(name) for name in _SHARED_BY_TRIALS}
         description = self.configuration["methods"][method]
         own = {name: value for name, value in description.items() if name in ("fixed", "ranker")}
         more = self._members(description)
-        key = digest([shared, fold, method, own, jsonable(candidate.parameters), candidate.seed, *more])
+        key = digest([shared, fold, method, own, jsonable(setting.parameters), setting.seed, *more])
         return self.trials / f"{_file_name(fold)}.{_file_name(method)}.{key}.json"
 
     def _members(self, description: Mapping[str, Any]) -> list[Any]:

@@ -9,31 +9,31 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from podium.data.queries import Queries
-from podium.experiments.plan.entrants import Candidate, Entrant
-from podium.experiments.run.details import Learned
+from podium.experiments.plan.methods import Setting, StudyMethod
+from podium.experiments.run.details import ModelSummary
 from podium.experiments.run.seal import Trial, Viewable, VisibleFold, with_grade
 
 if TYPE_CHECKING:
     from podium.metrics import Metric
 
 
-def attempt(entrant: Entrant, candidate: Candidate, fold: Viewable, metric: Metric) -> Trial:
-    """Fit one candidate. Code that has to be compiled for it is compiled before the clock starts."""
+def run_trial(method: StudyMethod, setting: Setting, fold: Viewable, metric: Metric) -> Trial:
+    """Fit one setting. Code that has to be compiled for it is compiled before the clock starts."""
     seen = fold.view()
-    warm_up(entrant, candidate, seen, metric)
-    return _attempt(entrant, candidate, seen, metric)
+    warm_up(method, setting, seen, metric)
+    return _attempt(method, setting, seen, metric)
 
 
 _warm: set[tuple[Any, ...]] = set()
 
 
-def warm_up(entrant: Entrant, candidate: Candidate, fold: Viewable, metric: Metric) -> None:
+def warm_up(method: StudyMethod, setting: Setting, fold: Viewable, metric: Metric) -> None:
     """Have this process compile, or load from disk, all code that a trial needs: it is not training and not timed."""
     seen = fold.view()
-    words = tuple(sorted((k, repr(v)) for k, v in candidate.parameters.items() if not isinstance(v, float)))
-    kind = (entrant.name, type(seen.train.features), seen.train.features.dtype, words)
+    words = tuple(sorted((k, repr(v)) for k, v in setting.parameters.items() if not isinstance(v, float)))
+    kind = (method.name, type(seen.train.features), seen.train.features.dtype, words)
     if kind not in _warm:
-        _attempt(entrant, candidate, sample(seen), metric)
+        _attempt(method, setting, sample(seen), metric)
         _warm.add(kind)
 
 
@@ -43,29 +43,29 @@ def warm_up_metric(fold: Viewable, metric: Metric) -> None:
     metric.per_query(np.arange(queries.n_documents, dtype=np.float64), queries.labels, queries.offsets)
 
 
-def _attempt(entrant: Entrant, candidate: Candidate, fold: VisibleFold, metric: Metric) -> Trial:
+def _attempt(method: StudyMethod, setting: Setting, fold: VisibleFold, metric: Metric) -> Trial:
     from podium.numerics.blas import quiet_blas
 
     metric = with_grade(metric, fold.top_grade)
     with quiet_blas():  # in worker processes it is so anyway, and results must not depend on where they are computed
-        ranker = entrant.build(candidate)
+        ranker = method.build(setting)
         started = time.perf_counter()
         complaints = _fit(ranker, fold, metric)
         seconds = time.perf_counter() - started
         on_validation = _scores(ranker, fold.validation)
         on_test = _scores(ranker, fold.test)
     return Trial(
-        entrant.name,
+        method.name,
         fold.name,
-        candidate.parameters,
-        candidate.seed,
-        candidate.number,
+        setting.parameters,
+        setting.seed,
+        setting.number,
         mean(metric, fold.validation, on_validation),
         seconds,
         complaints,
         validation_scores=on_validation,
         test_scores=on_test,
-        learned=Learned.of(ranker),
+        model=ModelSummary.of(ranker),
     )
 
 

@@ -22,7 +22,7 @@ QUICK = ("listnet", "pmop", "ranknet", "lambdarank", "regression")
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class Setting:
     """Parameters to try, and the seed to try them with."""
 
     parameters: dict[str, Any]
@@ -33,7 +33,7 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
-class Entrant:
+class StudyMethod:
     """A method as it enters a comparison. Cheap to pickle: a built-in one is looked up by name where it is needed."""
 
     name: str
@@ -62,18 +62,18 @@ class Entrant:
         for values in product(*self.grid.values()):
             yield dict(zip(self.grid, values, strict=True))
 
-    def candidates(self, settings: Sequence[Mapping[str, Any]], seed: int) -> Iterator[Candidate]:
-        """A candidate for each setting and each restart."""
-        for i, parameters in enumerate(settings):
+    def settings(self, combinations: Sequence[Mapping[str, Any]], seed: int) -> Iterator[Setting]:
+        """A setting for each combination and each restart."""
+        for i, parameters in enumerate(combinations):
             for restart in range(self.restarts):
                 own = restart_seed(seed, restart) if self.takes_seed else None
-                yield Candidate(dict(parameters), own, i * self.restarts + restart)
+                yield Setting(dict(parameters), own, i * self.restarts + restart)
 
-    def build(self, candidate: Candidate) -> Any:
+    def build(self, setting: Setting) -> Any:
         """An unfitted ranker."""
-        seed = {} if candidate.seed is None else {"random_state": candidate.seed}
+        seed = {} if setting.seed is None else {"random_state": setting.seed}
         if self.ranker is None:
-            return _methods()[self.name].build(**candidate.parameters, **self.fixed, **seed)
+            return _methods()[self.name].build(**setting.parameters, **self.fixed, **seed)
         from sklearn.base import clone
 
         ranker = clone(self.ranker)
@@ -94,9 +94,9 @@ def restart_seed(seed: int, restart: int) -> int:
     return seed if restart == 0 else int(np.random.SeedSequence([seed, restart]).generate_state(1)[0])
 
 
-def entrants(
+def study_methods(
     methods: str | Sequence[str] | Mapping[str, Any], *, primary: str, normalize: str | None, n_seeds: int = 1
-) -> list[Entrant]:
+) -> list[StudyMethod]:
     """The entrants that ``methods`` asks for, and the floor after them."""
     settings = {"normalize": normalize}
     own: Mapping[str, Any] = methods if isinstance(methods, Mapping) else {}
@@ -137,10 +137,10 @@ def accepted(build: Callable[..., Any], settings: Mapping[str, Any]) -> dict[str
     return {name: value for name, value in settings.items() if name in parameters}
 
 
-def _built_in(name: str, settings: Mapping[str, Any]) -> Entrant:
+def _built_in(name: str, settings: Mapping[str, Any]) -> StudyMethod:
     method = require_method(name)
     fixed = {k: v for k, v in accepted(method.build, settings).items() if k not in method.grid}
-    return Entrant(
+    return StudyMethod(
         name,
         dict(method.grid),
         fixed,
@@ -151,10 +151,10 @@ def _built_in(name: str, settings: Mapping[str, Any]) -> Entrant:
     )
 
 
-def _own(name: str, ranker: Any, n_seeds: int) -> Entrant:
+def _own(name: str, ranker: Any, n_seeds: int) -> StudyMethod:
     """A ranker of the caller's own keeps its seed, unless several are asked for."""
     several = n_seeds > 1 and "random_state" in getattr(ranker, "get_params", dict)()
-    return Entrant(name, ranker=ranker, takes_seed=several, stochastic=several, kind=f"own: {name}")
+    return StudyMethod(name, ranker=ranker, takes_seed=several, stochastic=several, kind=f"own: {name}")
 
 
 def _is_variant(name: str) -> bool:
@@ -162,10 +162,10 @@ def _is_variant(name: str) -> bool:
     return bool(require_method(name).variant)
 
 
-def _blend(members: Sequence[str]) -> Entrant:
+def _blend(members: Sequence[str]) -> StudyMethod:
     if len(members) < 2:
         raise ValueError("a blend is of two methods or more that are no variants: name them with it")
-    return Entrant(BLEND, members=tuple(members))
+    return StudyMethod(BLEND, members=tuple(members))
 
 
 def _methods() -> Mapping[str, Any]:
