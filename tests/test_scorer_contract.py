@@ -11,7 +11,7 @@ import podium
 from podium.data.queries import Queries
 from podium.losses import ListNetLoss
 from podium.scorers import MLP, Kernel, Linear, Potentials
-from podium.scorers.base import Scorer, SmoothModel
+from podium.scorers.base import Scorer, SmoothModel, StartOptions
 from podium.scorers.standardization import Standardization
 from podium.training import Stochastic
 
@@ -34,7 +34,7 @@ def queries_of(dtype: type = np.float64) -> Queries:
 
 def model_of(scorer: Scorer, queries: Queries, seed: int = 0) -> SmoothModel:
     standardization = Standardization.fit(queries.features) if scorer.folds_standardization else None
-    model = scorer.start(queries, np.random.default_rng(seed), standardization=standardization)
+    model = scorer.start(queries, np.random.default_rng(seed), StartOptions(standardization=standardization))
     if isinstance(scorer, Kernel):
         return model
     # Away from biases of 0, where layers of dead units sit exactly on the kink of relu.
@@ -121,15 +121,15 @@ def test_lists_of_one_document_and_of_none(scorer: Scorer) -> None:
 
 
 @every_scorer
-def test_the_state_brings_the_model_back(scorer: Scorer) -> None:
+def test_its_arrays_bring_the_model_back(scorer: Scorer) -> None:
     queries = queries_of()
     model = model_of(scorer, queries)
-    state = {name: np.asarray(value).copy() for name, value in model.state().items()}
-    again = scorer.model_class.from_state(scorer, state)
+    arrays = {name: np.asarray(value).copy() for name, value in model.to_arrays().items()}
+    again = scorer.model_class.from_arrays(scorer, arrays)
     np.testing.assert_array_equal(again.scores(queries), model.scores(queries))
-    for name in state:
+    for name in arrays:
         with pytest.raises((ValueError, KeyError)):
-            scorer.model_class.from_state(scorer, {k: v for k, v in state.items() if k != name})
+            scorer.model_class.from_arrays(scorer, {k: v for k, v in arrays.items() if k != name})
 
 
 @every_scorer

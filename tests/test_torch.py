@@ -229,16 +229,16 @@ def test_the_state_needs_a_module_that_fits() -> None:
     scorer = Torch(small_net())
     model = scorer.start(queries, np.random.default_rng(0))
     model = model.at(model.theta + 0.5)
-    state = model.state()
+    state = model.to_arrays()
     assert {value.dtype for value in state.values()} == {np.dtype(np.float32)}
-    again = TorchModel.from_state(Torch(small_net()), state)
+    again = TorchModel.from_arrays(Torch(small_net()), state)
     np.testing.assert_array_equal(again.scores(queries), model.scores(queries))
     x = torch.from_numpy(queries.features)
     np.testing.assert_allclose(model.to_module()(x)[:, 0].detach().numpy(), model.scores(queries), rtol=1e-6)
     with pytest.raises(ValueError, match="does not fit"):
-        TorchModel.from_state(Torch(small_net(3)), state)
+        TorchModel.from_arrays(Torch(small_net(3)), state)
     with pytest.raises(ValueError, match="not its code"):
-        TorchModel.from_state(None, state)
+        TorchModel.from_arrays(None, state)
 
 
 def test_a_saved_ranker_asks_for_its_module(tmp_path) -> None:

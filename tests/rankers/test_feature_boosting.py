@@ -63,9 +63,9 @@ def test_steps_merge_and_refuse_nonsense() -> None:
     np.testing.assert_array_equal(model.weight, [2.0, 1.25])
     x = podium.Queries([[1.0, 0, 0.5], [1.5, 0, 0.75]], sizes=[2])
     np.testing.assert_array_equal(model.scores(x), [0.0, 3.25])  # above means above
-    state = dict(model.state())
+    state = dict(model.to_arrays())
     with pytest.raises(ValueError, match="feature"):
-        StepModel.from_state(None, {**state, "feature": np.array([0.0, 3.0])})
+        StepModel.from_arrays(None, {**state, "feature": np.array([0.0, 3.0])})
 
 
 def test_parameters_are_checked(queries) -> None:

@@ -81,8 +81,8 @@ def test_a_scorer_that_cannot_fold_gets_standardized_features(queries, tmp_path)
     class Unfolding(Scorer):
         model_class = Model
 
-        def start(self, queries, rng, *, intercept=False, standardization=None):
-            assert standardization is None
+        def start(self, queries, rng, options):
+            assert options.standardization is None
             return Model(np.zeros(queries.n_features))
 
     ranker = podium.Ranker(ListNetLoss(), scorer=Unfolding()).fit(queries, eval_set=queries)

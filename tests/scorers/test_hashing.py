@@ -47,4 +47,4 @@ def test_columns_are_told_apart() -> None:
 @pytest.mark.parametrize("seed", [np.array(-1), np.zeros(2, int), np.array(0.5), "1"])
 def test_seeds_that_cannot_be_are_refused(seed) -> None:
     with pytest.raises(ValueError, match="seed"):
-        HashModel.from_state(None, {"seed": seed})
+        HashModel.from_arrays(None, {"seed": seed})

@@ -69,7 +69,7 @@ def test_landmarks_are_seeded_and_few(queries: Queries) -> None:
 
 def test_round_trip_and_refusals(queries: Queries) -> None:
     model = Kernel().start(queries, np.random.default_rng(0))
-    assert np.array_equal(KernelModel.from_state(None, model.state()).scores(queries), model.scores(queries))
+    assert np.array_equal(KernelModel.from_arrays(None, model.to_arrays()).scores(queries), model.scores(queries))
     with pytest.raises(ValueError, match="dense features"):
         Kernel().start(queries.with_features(sparse.csr_array(queries.features)), np.random.default_rng(0))
     one = queries.take([0])

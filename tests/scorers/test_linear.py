@@ -9,6 +9,7 @@ from scipy.optimize import approx_fprime
 
 import podium
 from podium.scorers import Linear, LinearModel
+from podium.scorers.base import StartOptions
 from podium.scorers.standardization import Standardization
 
 
@@ -40,7 +41,7 @@ def test_backward_is_the_transpose(queries, intercept) -> None:
     d_scores = rng.standard_normal(queries.n_documents)
     standardization = Standardization.fit(queries.features)
     for form in _forms(queries):
-        start = Linear().start(form, rng, intercept=intercept, standardization=standardization)
+        start = Linear().start(form, rng, StartOptions(intercept, standardization))
         model = start.at(rng.standard_normal(len(start.theta)))
         gradient = model.forward(form)[1](d_scores)
 
@@ -56,7 +57,7 @@ def test_standardized_coordinates_equal_standardized_features(queries) -> None:
     dense = queries.features.astype(np.float64)
     standardized = (dense - dense.mean(axis=0)) / dense.std(axis=0)
     rng = np.random.default_rng(2)
-    start = Linear().start(queries, rng, intercept=True, standardization=Standardization.fit(queries.features))
+    start = Linear().start(queries, rng, StartOptions(True, Standardization.fit(queries.features)))
     model = start.at(rng.standard_normal(8))
     np.testing.assert_allclose(model.scores(queries), standardized @ model.theta[:7] + model.theta[7], rtol=1e-5)
 
@@ -66,8 +67,8 @@ def test_penalties_spare_the_intercept() -> None:
     value, gradient = model.penalty()
     assert value == pytest.approx(0.1 / 2 * (9 + 16))
     np.testing.assert_allclose(gradient, [0.3, -0.4, 0.0])
-    np.testing.assert_array_equal(model.l1(), [0.5, 0.5, 0.0])
-    assert LinearModel(np.zeros(2), has_intercept=False).l1() is None
+    np.testing.assert_array_equal(model.l1, [0.5, 0.5, 0.0])
+    assert LinearModel(np.zeros(2), has_intercept=False).l1 is None
 
 
 def test_a_rows_score_does_not_depend_on_the_rows_around_it() -> None:
@@ -83,9 +84,9 @@ def test_a_rows_score_does_not_depend_on_the_rows_around_it() -> None:
 def test_state_round_trip_keeps_every_bit(queries) -> None:
     rng = np.random.default_rng(5)
     for intercept in (False, True):
-        start = Linear().start(queries, rng, intercept=intercept, standardization=Standardization.fit(queries.features))
+        start = Linear().start(queries, rng, StartOptions(intercept, Standardization.fit(queries.features)))
         model = start.at(rng.standard_normal(len(start.theta)))
-        again = LinearModel.from_state(Linear(), model.state())
+        again = LinearModel.from_arrays(Linear(), model.to_arrays())
         np.testing.assert_array_equal(again.scores(queries), model.scores(queries))
 
 
@@ -102,9 +103,9 @@ def test_state_round_trip_keeps_every_bit(queries) -> None:
 def test_states_that_cannot_be_are_refused(change) -> None:
     state = {"coef": np.zeros(3), "intercept": np.array(0.0)} | change
     with pytest.raises(ValueError, match=next(iter(change))):
-        LinearModel.from_state(None, state)
+        LinearModel.from_arrays(None, state)
     with pytest.raises(ValueError, match="missing"):
-        LinearModel.from_state(None, {})
+        LinearModel.from_arrays(None, {})
 
 
 @pytest.mark.parametrize("settings", [{"l2": -1.0}, {"l1": float("nan")}, {"l2": "much"}])

@@ -8,6 +8,7 @@ import pytest
 import podium
 from podium.data.queries import Queries
 from podium.losses import ListNetLoss
+from podium.scorers.base import StartOptions
 from podium.scorers.network.mlp import MLP, MLPModel
 from podium.scorers.standardization import Standardization
 from podium.training import Stochastic, stochastic
@@ -43,7 +44,7 @@ def test_scores_follow_the_definition(scorer: MLP, n: int) -> None:
     x = rng.normal(3.0, 2.0, (n, 6))
     queries = Queries(x, sizes=[n])
     standardization = Standardization(np.full(6, 3.0), np.full(6, 0.5))
-    model = scorer.start(queries, rng, standardization=standardization)
+    model = scorer.start(queries, rng, StartOptions(standardization=standardization))
     model = model.at(rng.standard_normal(len(model.theta)))
     np.testing.assert_allclose(
         model.scores(queries), by_definition(model.theta, (x - 3.0) * 0.5, scorer), rtol=1e-10, atol=1e-12
@@ -102,9 +103,9 @@ def test_wrong_parameters_and_states_are_refused() -> None:
     ):
         with pytest.raises(ValueError, match=words):
             scorer.start(queries, np.random.default_rng(0))
-    state = MLP(3).start(queries, np.random.default_rng(0)).state()
+    state = MLP(3).start(queries, np.random.default_rng(0)).to_arrays()
     with pytest.raises(ValueError, match="13 weights"):
-        MLPModel.from_state(MLP(3), {**state, "weights": np.ones(13)})
+        MLPModel.from_arrays(MLP(3), {**state, "weights": np.ones(13)})
 
 
 def test_a_saved_ranker_predicts_the_same(tmp_path) -> None:

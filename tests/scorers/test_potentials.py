@@ -105,6 +105,6 @@ def test_wrong_parameters_and_states_are_refused() -> None:
     ):
         with pytest.raises(ValueError, match=words):
             scorer.start(queries, np.random.default_rng(0))
-    state = Potentials(3, 5).start(queries, np.random.default_rng(0)).state()
+    state = Potentials(3, 5).start(queries, np.random.default_rng(0)).to_arrays()
     with pytest.raises(ValueError, match="weights"):
-        PotentialsModel.from_state(Potentials(3, 4), state)
+        PotentialsModel.from_arrays(Potentials(3, 4), state)

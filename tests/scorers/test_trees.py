@@ -144,7 +144,7 @@ def test_monotone_and_categorical_features(queries) -> None:
         rows = np.zeros((50, 3))
         rows[:, feature] = grid
         assert (sign * np.diff(ranker.model_.scores(Queries(rows, sizes=[50]))) >= 0).all()
-    again = TreesModel.from_state(None, ranker.model_.state())
+    again = TreesModel.from_arrays(None, ranker.model_.to_arrays())
     np.testing.assert_array_equal(again.scores(data), ranker.predict(data))
     assert fit(data, monotone=[0, 0, -1]).model_.text != fit(data).model_.text
     with pytest.raises(ValueError, match="'z'; there are a, b, kind"):
@@ -212,7 +212,7 @@ def test_features_that_cannot_be_split(queries, n_documents) -> None:
     ranker = fit(few, eval_set=queries.with_features(queries.features[:, :2]))
     np.testing.assert_allclose(ranker.predict(few), few.labels.mean())
     assert len(ranker.convergence_.validation) == ranker.n_iter_ == 1
-    again = TreesModel.from_state(None, ranker.model_.state())
+    again = TreesModel.from_arrays(None, ranker.model_.to_arrays())
     np.testing.assert_array_equal(again.scores(queries.with_features(queries.features[:, :2])), few.labels.mean())
 
 
@@ -258,10 +258,10 @@ def text(queries) -> str:
     ],
 )
 def test_texts_that_are_no_trees_never_reach_lightgbm(text, old, new) -> None:
-    assert TreesModel.from_state(None, {"trees": text}).n_trees == 2
+    assert TreesModel.from_arrays(None, {"trees": text}).n_trees == 2
     assert old in text
     with pytest.raises(ValueError, match="model"):
-        TreesModel.from_state(None, {"trees": text.replace(old, new, 1)})
+        TreesModel.from_arrays(None, {"trees": text.replace(old, new, 1)})
 
 
 def test_child_out_of_range_is_refused(text) -> None:
@@ -269,4 +269,4 @@ def test_child_out_of_range_is_refused(text) -> None:
     _, *others = line.removeprefix("left_child=").split()
     for child in ("99", "-99", "0"):
         with pytest.raises(ValueError, match="is not a tree"):
-            TreesModel.from_state(None, {"trees": text.replace(line, f"left_child={' '.join([child, *others])}", 1)})
+            TreesModel.from_arrays(None, {"trees": text.replace(line, f"left_child={' '.join([child, *others])}", 1)})

@@ -12,6 +12,7 @@ import podium
 from podium.losses import ListNetLoss
 from podium.losses.ties import DavidsonLoss
 from podium.scorers import Linear
+from podium.scorers.base import StartOptions
 from podium.scorers.linear.one_pass import FusedLinearObjective, chunks_of_queries, worth_fusing
 from podium.scorers.standardization import Standardization
 from podium.training.objective import Objective, objective
@@ -21,8 +22,7 @@ def _objective(queries, loss, *, intercept=False, l2=0.3, weights=None, form=obj
     model = Linear(l2=l2).start(
         queries,
         np.random.default_rng(0),
-        intercept=intercept,
-        standardization=Standardization.fit(queries.features),
+        StartOptions(intercept, Standardization.fit(queries.features)),
     )
     return form(model, loss.bind(queries.labels, queries.offsets, weights), queries)
 

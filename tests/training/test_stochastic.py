@@ -23,8 +23,9 @@ class PlainModel(SmoothModel):
     """The linear model again, as NumPy writes it: it goes the general way through trainers."""
 
     def __init__(self, theta, standardization, l1, l2, has_intercept):
-        self.theta, self.standardization, self._l1, self._l2 = theta, standardization, l1, l2
-        self.has_intercept = has_intercept
+        self.theta, self.standardization, self.has_intercept = theta, standardization, has_intercept
+        is_weight = np.arange(len(theta)) < len(theta) - has_intercept
+        self.l1, self.l2 = is_weight * l1 if l1 else None, is_weight * l2
 
     def forward(self, queries):
         x = (queries.features - self.standardization.mean) * self.standardization.inverse_scale
@@ -33,25 +34,13 @@ class PlainModel(SmoothModel):
         with np.errstate(over="ignore", invalid="ignore"):
             return x @ self.theta, lambda d: x.T @ d
 
-    def _strength(self, value):
-        strength = np.full(len(self.theta), value)
-        if self.has_intercept:
-            strength[-1] = 0
-        return strength
-
-    def penalty(self):
-        strength = self._strength(self._l2)
-        return 0.5 * float(strength @ self.theta**2), strength * self.theta
-
-    def l1(self):
-        return self._strength(self._l1) if self._l1 else None
-
 
 class Plain(Scorer):
-    def __init__(self, l1=0.0, l2=0.0):
-        self.l1, self.l2 = l1, l2
+    l1: float = 0.0
+    l2: float = 0.0
 
-    def start(self, queries, rng, *, intercept=False, standardization=None):
+    def start(self, queries, rng, options):
+        intercept, standardization = options
         return PlainModel(np.zeros(queries.n_features + intercept), standardization, self.l1, self.l2, intercept)
 
 

@@ -18,10 +18,10 @@ from typing import Any
 
 import numpy as np
 
+from podium.core.arrays import Arrays
 from podium.core.atomic import atomic_write
 
 PathLike = str | os.PathLike[str]
-Content = Mapping[str, np.ndarray | str]
 """Arrays and texts by name."""
 
 _MEMBER = re.compile(r"(arrays/[A-Za-z0-9_.-]+\.npy|texts/[A-Za-z0-9_.-]+\.txt|model\.json)")
@@ -31,7 +31,7 @@ class ModelFileError(ValueError):
     """The file is not a model that this version of Podium can load."""
 
 
-def write_archive(path: PathLike, header: dict[str, Any], content: Content) -> None:
+def write_archive(path: PathLike, header: dict[str, Any], content: Arrays) -> None:
     """Write the file, whole or not at all."""
     text = json.dumps(header, indent=1, allow_nan=False, ensure_ascii=False)
     with atomic_write(path, "wb") as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
@@ -43,7 +43,7 @@ def write_archive(path: PathLike, header: dict[str, Any], content: Content) -> N
                 archive.writestr(f"arrays/{name}.npy", _npy_bytes(value))
 
 
-def read_archive(path: PathLike) -> tuple[dict[str, Any], Content]:
+def read_archive(path: PathLike) -> tuple[dict[str, Any], Arrays]:
     """Return header and content. Raise ModelFileError, naming the file, for anything that is not such an archive."""
     size = Path(path).stat().st_size
     try:

@@ -13,7 +13,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from podium.files.archive import Content, ModelFileError, read_archive, write_archive
+from podium.core.arrays import Arrays
+from podium.files.archive import ModelFileError, read_archive, write_archive
 from podium.files.parameters import Decoder, encode_object, part_names
 from podium.version import __version__
 
@@ -29,11 +30,11 @@ class Savable(Protocol):
 
     def _require_fitted(self) -> None: ...
 
-    def _fitted_state(self) -> tuple[dict[str, Any], Content]:
+    def _fitted_state(self) -> tuple[dict[str, Any], Arrays]:
         """Return the result of fitting: JSON, and arrays and texts by name."""
         ...
 
-    def _restore_fitted(self, fitted: dict[str, Any], state: Content) -> None:
+    def _restore_fitted(self, fitted: dict[str, Any], state: Arrays) -> None:
         """Become the ranker that :meth:`_fitted_state` describes."""
         ...
 

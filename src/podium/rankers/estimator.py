@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
+from podium.core.arrays import Arrays
 from podium.core.parameters import require_choice
 from podium.core.registry import Registered
 from podium.data.normalize import WITHIN_QUERY
@@ -17,7 +18,7 @@ from podium.data.queries import Queries
 from podium.files.models import save
 from podium.losses.base import Loss
 from podium.rankers.inputs import as_generator, as_queries, as_rows_in_order, check_features, query_weights
-from podium.scorers.base import Model, Scorer, State
+from podium.scorers.base import Model, Scorer
 from podium.scorers.linear.scorer import LinearModel
 from podium.scorers.standardization import Standardization
 from podium.training.base import Convergence, Fit, Problem, Progress, Trainer, Validation
@@ -278,13 +279,13 @@ class BaseRanker(Registered, BaseEstimator):  # type: ignore[misc]
         if isinstance(self.model_, LinearModel):
             self.coef_, self.intercept_ = self.model_.coef, self.model_.intercept
 
-    def _fitted_state(self) -> tuple[dict[str, Any], State]:
+    def _fitted_state(self) -> tuple[dict[str, Any], Arrays]:
         """What fitting gave: JSON, and arrays and texts by name."""
         from podium.rankers.state import fitted_state
 
         return fitted_state(self)
 
-    def _restore_fitted(self, fitted: dict[str, Any], state: State) -> None:
+    def _restore_fitted(self, fitted: dict[str, Any], state: Arrays) -> None:
         """Become what :meth:`_fitted_state` describes."""
         from podium.rankers.state import restore_fitted
 

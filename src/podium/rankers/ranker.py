@@ -9,6 +9,7 @@ from podium.rankers.tree_methods import TreeMethods
 from podium.scorers.base import Scorer
 from podium.scorers.linear.scorer import Linear
 from podium.training.base import Trainer
+from podium.training.defaults import default_trainer
 
 
 class Ranker(TreeMethods):
@@ -65,7 +66,7 @@ class Ranker(TreeMethods):
         return Linear() if self.scorer is None else self.scorer
 
     def _trainer(self) -> Trainer:
-        return trainer_for(self._loss(), self._scorer()) if self.trainer is None else self.trainer
+        return default_trainer(self._loss(), self._scorer()) if self.trainer is None else self.trainer
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters by name; ``scorer__l2`` reaches into a part, and makes the default one if none was given."""
@@ -74,11 +75,3 @@ class Ranker(TreeMethods):
         if self.trainer is None and "trainer" not in params and any(name.startswith("trainer__") for name in params):
             self.trainer = self._trainer()
         return super().set_params(**params)  # type: ignore[no-any-return]
-
-
-def trainer_for(loss: Loss, scorer: Scorer) -> Trainer:
-    """The trainer used when the user names none."""
-    from podium.training.stochastic import Stochastic
-
-    trainer = scorer.default_trainer()
-    return trainer if loss.has_gradient or not trainer.needs_gradient else Stochastic()

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from podium.core.arrays import Arrays, require_array
 from podium.rankers.estimator import BaseRanker
-from podium.scorers.base import State, require_array
 from podium.scorers.standardization import Standardization
 from podium.training.base import Convergence
 
 
-def fitted_state(ranker: BaseRanker) -> tuple[dict[str, Any], State]:
+def fitted_state(ranker: BaseRanker) -> tuple[dict[str, Any], Arrays]:
     """What fitting gave: JSON, and arrays and texts by name."""
     names = getattr(ranker, "feature_names_in_", None)
     fitted = {
@@ -22,7 +22,7 @@ def fitted_state(ranker: BaseRanker) -> tuple[dict[str, Any], State]:
         "n_documents": ranker.n_documents_,
         "convergence": ranker.convergence_.as_dict(),
     }
-    state: dict[str, np.ndarray | str] = {f"model.{name}": value for name, value in ranker.model_.state().items()}
+    state: dict[str, np.ndarray | str] = {f"model.{name}": value for name, value in ranker.model_.to_arrays().items()}
     state["loss_parameters"] = ranker.loss_parameters_
     if ranker.standardization_ is not None:
         state["standardization.mean"] = ranker.standardization_.mean
@@ -30,7 +30,7 @@ def fitted_state(ranker: BaseRanker) -> tuple[dict[str, Any], State]:
     return fitted, state
 
 
-def restore_fitted(ranker: BaseRanker, fitted: dict[str, Any], state: State) -> None:
+def restore_fitted(ranker: BaseRanker, fitted: dict[str, Any], state: Arrays) -> None:
     """Make an unfitted ranker what :func:`fitted_state` describes.
 
     Raises ValueError, TypeError or KeyError if that cannot be.
@@ -39,7 +39,7 @@ def restore_fitted(ranker: BaseRanker, fitted: dict[str, Any], state: State) -> 
     n = fitted["n_features"]
     prefix = "model."
     own = {name.removeprefix(prefix): value for name, value in state.items() if name.startswith(prefix)}
-    ranker.model_ = scorer.model_class.from_state(scorer, own)
+    ranker.model_ = scorer.model_class.from_arrays(scorer, own)
     if ranker.model_.n_features not in (None, n):
         raise ValueError(f"its model is of {ranker.model_.n_features} features, but it says {n!r}")
     ranker.n_features_in_ = n

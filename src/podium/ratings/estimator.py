@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
+from podium.core.arrays import Arrays
 from podium.core.parameters import require_choice, require_count
 from podium.core.registry import Registered
 from podium.files.models import save
@@ -19,7 +20,6 @@ from podium.ratings.data import Ratings
 from podium.ratings.factors.model import FactorModel
 from podium.ratings.ids import Ids
 from podium.ratings.lists import RatingLists
-from podium.scorers.base import State
 from podium.training.base import Convergence, Progress
 
 COLD = ("average", "error")
@@ -268,19 +268,19 @@ class RatingRanker(Registered, BaseEstimator):  # type: ignore[misc]
             )
         return numbers
 
-    def _fitted_state(self) -> tuple[dict[str, Any], State]:
+    def _fitted_state(self) -> tuple[dict[str, Any], Arrays]:
         """What fitting gave: JSON, and arrays and texts by name."""
-        state: dict[str, np.ndarray | str] = {f"model.{k}": v for k, v in self.model_.state().items()}
+        state: dict[str, np.ndarray | str] = {f"model.{k}": v for k, v in self.model_.to_arrays().items()}
         state.update(users=self.users_.state(), items=self.items_.state(), loss_parameters=self.loss_parameters_)
         state.update({f"seen.{name}": getattr(self.seen_, name) for name in ("offsets", "items", "values")})
         return {"convergence": self.convergence_.as_dict()}, state
 
-    def _restore_fitted(self, fitted: dict[str, Any], state: State) -> None:
+    def _restore_fitted(self, fitted: dict[str, Any], state: Arrays) -> None:
         """Become what :meth:`_fitted_state` describes."""
         self.users_, self.items_ = Ids.from_state(state["users"]), Ids.from_state(state["items"])
         n_users, n_items = len(self.users_), len(self.items_)
         own = {k.removeprefix("model."): v for k, v in state.items() if k.startswith("model.")}
-        self.model_ = FactorModel.from_state(own, n_users, n_items)
+        self.model_ = FactorModel.from_arrays(own, n_users, n_items)
         self.seen_ = RatingLists.from_state(
             {k.removeprefix("seen."): v for k, v in state.items() if k.startswith("seen.")}, n_users, n_items
         )

@@ -2,80 +2,79 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from copy import copy
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 
+from podium.core.arrays import Arrays
 from podium.core.parameters import Parameterized
 from podium.data.queries import Queries
+from podium.scorers.standardization import Standardization
 
-if TYPE_CHECKING:
-    from podium.scorers.standardization import Standardization
-    from podium.training.base import Trainer
+__all__ = ["Model", "Scorer", "SmoothModel", "StartOptions"]
 
-State = Mapping[str, np.ndarray | str]
-"""A model as plain arrays and texts, by name: what is stored in a file."""
+
+class StartOptions(NamedTuple):
+    """What the ranker asks of a model besides a weight for each feature."""
+
+    intercept: bool = False
+    """Learn a constant: the loss is not invariant to a shift of all scores."""
+    standardization: Standardization | None = None
+    """Include this map of the features in the model; only given to scorers that fold it in."""
+
+
+PLAIN = StartOptions()
 
 
 class Scorer(Parameterized):
     """A family of scoring functions. It holds parameters, never data.
 
     A scorer that is a smooth function of a flat vector says how to :meth:`start`; every general trainer can then train
-    it. One that is not (boosted trees) names a trainer of its own in :meth:`default_trainer`, which makes the model.
+    it. (:class:`podium.scorers.FunctionScorer` needs even less.) One that is not, such as boosted trees, says so in
+    :attr:`trained_by`.
     """
 
+    trained_by: ClassVar[Literal["quasi-newton", "stochastic", "boosting"]] = "quasi-newton"
+    """The kind of trainer that suits it, used when the user names none."""
     accepts_missing: ClassVar[bool] = False
     """May features be NaN?"""
     listwise: ClassVar[bool] = False
     """Does a document's score depend on the other documents of its list? Predicting then needs query ids."""
     scale_free: ClassVar[bool] = False
-    """Is it the same function whatever the features are multiplied by? It is then given them as they are."""
+    """Is it the same function whatever the features are multiplied by? Features are then never normalized for it."""
     folds_standardization: ClassVar[bool] = False
-    """Does :meth:`start` take a standardization into the model? Otherwise it is given features already standardized."""
+    """Does :meth:`start` include a standardization in the model? Otherwise it receives standardized features."""
 
     model_class: ClassVar[type[Model]]
 
-    def start(
-        self,
-        queries: Queries,
-        rng: np.random.Generator,
-        *,
-        intercept: bool = False,
-        standardization: Standardization | None = None,
-    ) -> SmoothModel:
-        """A model of the right shape for these queries, where training starts.
-
-        ``intercept`` asks for a constant to be learned: the loss is not invariant to a shift of all scores.
-        """
+    def start(self, queries: Queries, rng: np.random.Generator, options: StartOptions = PLAIN) -> SmoothModel:
+        """Return a model of the right shape for these queries, from which training starts."""
         raise NotImplementedError(f"{type(self).__name__} cannot be trained by gradient steps on a parameter vector")
-
-    def default_trainer(self) -> Trainer:
-        """The trainer used when the user names none."""
-        from podium.training import LBFGS
-
-        return LBFGS()
 
 
 class Model:
     """A learned function from features to scores."""
 
-    n_features: Any = None
+    n_features: int | None = None
     """How many features it takes; None if it takes any number."""
 
     def scores(self, queries: Queries) -> np.ndarray:
-        """(n_documents,) float64 scores, higher is better, in the grouped order."""
+        """Return (n_documents,) float64 scores, higher is better, in the grouped order."""
         raise NotImplementedError
 
-    def state(self) -> State:
-        """Everything needed to score again, for :meth:`from_state`."""
-        raise NotImplementedError
+    def to_arrays(self) -> Arrays:
+        """Return everything needed to score again, for :meth:`from_arrays`."""
+        raise ValueError(
+            f"{type(self).__name__} cannot be saved: it has no to_arrays(), which returns its arrays by name, and "
+            "from_arrays(scorer, arrays), which makes the model again"
+        )
 
     @classmethod
-    def from_state(cls, scorer: Scorer | None, state: State) -> Self:
-        """The model that gave this state. Raises ValueError or KeyError if it cannot have."""
-        raise NotImplementedError
+    def from_arrays(cls, scorer: Scorer | None, arrays: Arrays) -> Self:
+        """Return the model that gave these arrays; raise ValueError or KeyError if they cannot be a model's."""
+        raise ValueError(f"{cls.__name__} cannot be loaded: it has no from_arrays(scorer, arrays)")
 
 
 Backward = Callable[[np.ndarray], np.ndarray]
@@ -86,9 +85,13 @@ class SmoothModel(Model):
 
     theta: np.ndarray
     """(n_parameters,) float64."""
+    l1: np.ndarray | None = None
+    """(n_parameters,) weight of each ``|theta|`` in the objective. Not smooth: trainers treat it separately."""
+    l2: np.ndarray | float = 0.0
+    """(n_parameters,) weight of each ``theta²/2`` in the objective, or one for all."""
 
     def at(self, theta: np.ndarray) -> Self:
-        """The same function with other parameters."""
+        """Return the same function with other parameters."""
         other = copy(self)
         other.theta = theta
         return other
@@ -97,27 +100,10 @@ class SmoothModel(Model):
         return self.forward(queries)[0]
 
     def forward(self, queries: Queries) -> tuple[np.ndarray, Backward]:
-        """Scores, and the function that turns the gradient with respect to them into one with respect to ``theta``."""
+        """Return the scores, and the function that turns the gradient of the scores into that of ``theta``."""
         raise NotImplementedError
 
     def penalty(self) -> tuple[float, np.ndarray]:
-        """The smooth penalty (L2) that is added to the mean loss, and its gradient, (n_parameters,)."""
-        return 0.0, np.zeros_like(self.theta)
-
-    def l1(self) -> np.ndarray | None:
-        """(n_parameters,) weight of each ``|theta|`` in the objective, or None. Not smooth: trainers see to it."""
-        return None
-
-
-def require_array(state: State, name: str, shape: tuple[int | None, ...]) -> np.ndarray:
-    """The array of a stored state, float64, of the given shape (None: any length), finite."""
-    if name not in state:
-        raise ValueError(f"the model's {name!r} is missing")
-    array: Any = state[name]
-    if not isinstance(array, np.ndarray) or array.dtype != np.float64:
-        raise ValueError(f"the model's {name!r} must be an array of float64")
-    if array.ndim != len(shape) or any(want not in (None, got) for want, got in zip(shape, array.shape, strict=True)):
-        raise ValueError(f"the model's {name!r} has shape {array.shape}; expected {shape}")
-    if not np.isfinite(array).all():
-        raise ValueError(f"the model's {name!r} holds values that are not finite")
-    return array
+        """Return the smooth penalty that is added to the mean loss, and its gradient, (n_parameters,)."""
+        gradient: Any = self.l2 * self.theta
+        return 0.5 * float(gradient @ self.theta), gradient

@@ -6,8 +6,9 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from podium.core.arrays import Arrays
 from podium.data.queries import Queries
-from podium.scorers.base import Model, Scorer, State
+from podium.scorers.base import Model, Scorer
 
 
 class HashModel(Model):
@@ -32,12 +33,12 @@ class HashModel(Model):
             np.add.at(totals, rows, _hash_values(features.data, salts[features.indices]))
         return (_mix(totals) >> np.uint64(11)) * 2.0**-53
 
-    def state(self) -> State:
+    def to_arrays(self) -> Arrays:
         return {"seed": np.array(self.seed)}
 
     @classmethod
-    def from_state(cls, scorer: Scorer | None, state: State) -> Self:
-        seed: Any = state.get("seed")
+    def from_arrays(cls, scorer: Scorer | None, arrays: Arrays) -> Self:
+        seed: Any = arrays.get("seed")
         if not isinstance(seed, np.ndarray) or seed.shape != () or seed.dtype.kind != "i" or seed < 0:
             raise ValueError("the model's 'seed' must be one whole number that is not negative")
         return cls(int(seed))

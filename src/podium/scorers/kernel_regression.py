@@ -18,10 +18,10 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from podium.core.arrays import Arrays, require_array
 from podium.core.parameters import require_choice, require_count
 from podium.data.queries import Queries
-from podium.scorers.base import Backward, Scorer, SmoothModel, State, require_array
-from podium.scorers.standardization import Standardization
+from podium.scorers.base import PLAIN, Backward, Scorer, SmoothModel, StartOptions
 
 _TILE = 4_000_000  # kernel values held at once: 32 MB, whatever the sizes of lists and training set
 
@@ -91,14 +91,14 @@ class KernelModel(SmoothModel):
             for start in range(first, last, height):
                 yield slice(start, min(start + height, last)), hidden
 
-    def state(self) -> State:
+    def to_arrays(self) -> Arrays:
         return {"widths": self.theta, "features": self.features.astype(np.float64), "grades": self.grades}
 
     @classmethod
-    def from_state(cls, scorer: Scorer | None, state: State) -> Self:
-        grades = require_array(state, "grades", (None,))
-        widths = require_array(state, "widths", (None,))
-        features = require_array(state, "features", (len(grades), len(widths)))
+    def from_arrays(cls, scorer: Scorer | None, arrays: Arrays) -> Self:
+        grades = require_array(arrays, "grades", (None,))
+        widths = require_array(arrays, "widths", (None,))
+        features = require_array(arrays, "features", (len(grades), len(widths)))
         return cls(widths, features, grades, None)
 
 
@@ -119,23 +119,13 @@ class Kernel(Scorer):
     The grades are the values regressed on, so labels must be grades. The model keeps its landmarks' features.
     """
 
+    n_landmarks: int | None = None
+    leave_out: str | None = "query"
+    initial: str = "uniform"
+
     model_class: ClassVar[type[KernelModel]] = KernelModel
 
-    def __init__(
-        self, n_landmarks: int | None = None, leave_out: str | None = "query", initial: str = "uniform"
-    ) -> None:
-        self.n_landmarks = n_landmarks
-        self.leave_out = leave_out
-        self.initial = initial
-
-    def start(
-        self,
-        queries: Queries,
-        rng: np.random.Generator,
-        *,
-        intercept: bool = False,
-        standardization: Standardization | None = None,
-    ) -> KernelModel:
+    def start(self, queries: Queries, rng: np.random.Generator, options: StartOptions = PLAIN) -> KernelModel:
         require_choice("initial", self.initial, ("uniform", "ones"))
         if self.leave_out not in ("query", None):
             raise ValueError(f"leave_out must be 'query' or None; got {self.leave_out!r}")

@@ -7,8 +7,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from scipy import sparse
 
+from podium.core.arrays import Arrays, require_array
 from podium.data.queries import Queries
-from podium.scorers.base import Model, Scorer, State, require_array
+from podium.scorers.base import Model, Scorer
 
 
 class StepModel(Model):
@@ -37,7 +38,7 @@ class StepModel(Model):
             scores += heights[np.searchsorted(self.threshold[start:stop], column(features, j))]
         return scores
 
-    def state(self) -> State:
+    def to_arrays(self) -> Arrays:
         return {
             "n_features": np.array(float(self.n_features)),
             "feature": self.feature.astype(np.float64),
@@ -46,15 +47,15 @@ class StepModel(Model):
         }
 
     @classmethod
-    def from_state(cls, scorer: Scorer | None, state: State) -> Self:
-        n_features = float(require_array(state, "n_features", ()))
-        feature = require_array(state, "feature", (None,))
+    def from_arrays(cls, scorer: Scorer | None, arrays: Arrays) -> Self:
+        n_features = float(require_array(arrays, "n_features", ()))
+        feature = require_array(arrays, "feature", (None,))
         whole = n_features.is_integer() and (feature == np.floor(feature)).all()
         if not whole or (feature < 0).any() or (feature >= n_features).any():
             raise ValueError(f"the model's 'feature' must hold numbers of its {n_features:g} features")
         shape = (len(feature),)
         return cls(
-            int(n_features), feature, require_array(state, "threshold", shape), require_array(state, "weight", shape)
+            int(n_features), feature, require_array(arrays, "threshold", shape), require_array(arrays, "weight", shape)
         )
 
 

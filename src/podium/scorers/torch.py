@@ -8,17 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from copy import deepcopy
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
+from podium.core.arrays import Arrays
 from podium.core.parameters import require_choice, require_number
 from podium.data.queries import Queries
-from podium.scorers.base import Backward, Scorer, SmoothModel, State
-from podium.scorers.standardization import Standardization
-
-if TYPE_CHECKING:
-    from podium.training.base import Trainer
+from podium.scorers.base import PLAIN, Backward, Scorer, SmoothModel, StartOptions
 
 
 class TorchModel(SmoothModel):
@@ -31,7 +28,7 @@ class TorchModel(SmoothModel):
         self.module = module
         self._per = per
         self._device = device
-        self._l2 = l2
+        self.l2 = l2
         self._random_state = random_state if random_state is not None else _seeded(0)
 
     @classmethod
@@ -114,10 +111,6 @@ class TorchModel(SmoothModel):
             self._random_state.copy_(torch.get_rng_state())
             torch.set_rng_state(before)
 
-    def penalty(self) -> tuple[float, np.ndarray]:
-        gradient = self._l2 * self.theta
-        return 0.5 * float(gradient @ self.theta), gradient
-
     def to_module(self) -> Any:
         """A copy of the module with the learned parameters, for use in PyTorch."""
         import torch
@@ -129,11 +122,11 @@ class TorchModel(SmoothModel):
                 own[name].copy_(values)
         return module
 
-    def state(self) -> State:
+    def to_arrays(self) -> Arrays:
         return {name: _to_array(value) for name, value in self.to_module().state_dict().items()}
 
     @classmethod
-    def from_state(cls, scorer: Scorer | None, state: State) -> Self:
+    def from_arrays(cls, scorer: Scorer | None, arrays: Arrays) -> Self:
         """The model, given a scorer whose module has the same architecture as the one whose state this is."""
         import torch
 
@@ -141,7 +134,7 @@ class TorchModel(SmoothModel):
             raise ValueError("a file holds a module's weights, not its code: give a module of the same architecture")
         module = deepcopy(scorer.module).to(scorer.device)
         try:
-            module.load_state_dict({name: torch.from_numpy(np.asarray(value)) for name, value in state.items()})
+            module.load_state_dict({name: torch.from_numpy(np.asarray(value)) for name, value in arrays.items()})
         except RuntimeError as error:
             raise ValueError(f"the module given does not fit the saved weights: {error}") from None
         return cls.of(module, scorer)
@@ -173,35 +166,21 @@ class Torch(Scorer):
     A saved ranker holds the module's weights but not its code: ``podium.load(path, module=...)``.
     """
 
+    module: Any
+    per: str = "document"
+    initialize: str = "given"
+    device: str = "cpu"
+    l2: float = 0.0
+
+    trained_by: ClassVar[Literal["stochastic"]] = "stochastic"
     supplied_when_loading: ClassVar[tuple[str, ...]] = ("module",)
     model_class: ClassVar[type[TorchModel]] = TorchModel
-
-    def __init__(
-        self,
-        module: Any,
-        per: str = "document",
-        initialize: str = "given",
-        device: str = "cpu",
-        l2: float = 0.0,
-    ) -> None:
-        self.module = module
-        self.per = per
-        self.initialize = initialize
-        self.device = device
-        self.l2 = l2
 
     @property
     def listwise(self) -> bool:  # type: ignore[override]
         return self.per == "list"
 
-    def start(
-        self,
-        queries: Queries,
-        rng: np.random.Generator,
-        *,
-        intercept: bool = False,
-        standardization: Standardization | None = None,
-    ) -> TorchModel:
+    def start(self, queries: Queries, rng: np.random.Generator, options: StartOptions = PLAIN) -> TorchModel:
         import torch
 
         if not isinstance(self.module, torch.nn.Module):
@@ -219,11 +198,6 @@ class Torch(Scorer):
                         reset()
             model = TorchModel.of(module, self, model._random_state)
         return model
-
-    def default_trainer(self) -> Trainer:
-        from podium.training import Stochastic
-
-        return Stochastic()
 
 
 @contextmanager

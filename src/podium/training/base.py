@@ -11,7 +11,7 @@ import numpy as np
 from podium.core.parameters import Parameterized
 from podium.data.queries import Queries
 from podium.losses.base import BoundLoss, Loss
-from podium.scorers.base import Model, Scorer, SmoothModel
+from podium.scorers.base import Model, Scorer, SmoothModel, StartOptions
 from podium.scorers.standardization import Standardization
 
 if TYPE_CHECKING:
@@ -68,12 +68,7 @@ class Problem:
         return self.loss.bind(self.queries.targets, self.queries.offsets, self.query_weight)
 
     def start_model(self, rng: np.random.Generator) -> SmoothModel:
-        return self.scorer.start(
-            self.queries,
-            rng,
-            intercept=not self.loss.shift_invariant,
-            standardization=self.standardization,
-        )
+        return self.scorer.start(self.queries, rng, StartOptions(not self.loss.shift_invariant, self.standardization))
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,9 +40,8 @@ class Boosting(Trainer):
     Ctrl-C ends the training and keeps what it would have kept had this been the last tree.
     """
 
-    def __init__(self, patience: int | None = None, select: str = "best") -> None:
-        self.patience = patience
-        self.select = select
+    patience: int | None = None
+    select: str = "best"
 
     def fit(self, problem: Problem) -> Fit:
         if self.patience is not None:

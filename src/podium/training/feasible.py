@@ -35,25 +35,14 @@ class Feasible(Stochastic):
     optimizer: ClassVar[str] = "sgd"  # type: ignore[misc]
     momentum: ClassVar[float] = 0.0  # type: ignore[misc]
 
-    def __init__(
-        self,
-        radius: float | None = None,
-        epochs: int = 10,
-        learning_rate: float = 0.5,
-        decay: float = math.sqrt(0.5),
-        batch_size: int = 1,
-        patience: int | None = None,
-        restarts: int = 3,
-        keep: str = "shrink",
-    ) -> None:
-        self.radius = radius
-        self.epochs = epochs
-        self.learning_rate = learning_rate
-        self.decay = decay
-        self.batch_size = batch_size
-        self.patience = patience
-        self.restarts = restarts
-        self.keep = keep
+    radius: float | None = None
+    epochs: int = 10
+    learning_rate: float = 0.5
+    decay: float = math.sqrt(0.5)
+    batch_size: int = 1
+    patience: int | None = None
+    restarts: int = 3
+    keep: str = "shrink"
 
     def _check(self) -> None:
         super()._check()

@@ -38,21 +38,12 @@ class LBFGS(Trainer):
 
     needs_gradient: ClassVar[bool] = True
 
-    def __init__(
-        self,
-        max_iter: int = 1000,
-        tolerance: float = 1e-8,
-        gradient_tolerance: float = 1e-6,
-        memory: int = 10,
-        select: str = "last",
-        patience: int | None = None,
-    ) -> None:
-        self.max_iter = max_iter
-        self.tolerance = tolerance
-        self.gradient_tolerance = gradient_tolerance
-        self.memory = memory
-        self.select = select
-        self.patience = patience
+    max_iter: int = 1000
+    tolerance: float = 1e-8
+    gradient_tolerance: float = 1e-6
+    memory: int = 10
+    select: str = "last"
+    patience: int | None = None
 
     def fit(self, problem: Problem) -> Fit:
         self._check()
@@ -62,7 +53,7 @@ class LBFGS(Trainer):
         bound = problem.bind_loss()
         bound.start_epoch(0)
         function = objective(model, bound, problem.queries)
-        split = _Split(model.l1(), len(model.theta), bound.loss.parameter_bounds())
+        split = _Split(model.l1, len(model.theta), bound.loss.parameter_bounds())
         monitor = Monitor(problem, model, patience=self.patience)
         start = function.initial()
         best = self.select == "best"

@@ -44,19 +44,11 @@ class Restarts(Trainer):
     told of the epochs of runs done here, not of those in other processes.
     """
 
-    def __init__(
-        self,
-        trainer: Trainer,
-        restarts: int = 10,
-        candidates: Sequence[tuple[Loss, Scorer]] | None = None,
-        early_stopping: bool = True,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.trainer = trainer
-        self.restarts = restarts
-        self.candidates = candidates
-        self.early_stopping = early_stopping
-        self.n_jobs = n_jobs
+    trainer: Trainer
+    restarts: int = 10
+    candidates: Sequence[tuple[Loss, Scorer]] | None = None
+    early_stopping: bool = True
+    n_jobs: int | None = None
 
     def fit(self, problem: Problem) -> BestFit:
         require_count("restarts", self.restarts)

@@ -52,27 +52,15 @@ class Stochastic(Trainer):
     ``"momentum"``.
     """
 
-    def __init__(
-        self,
-        epochs: int = 100,
-        batch_size: int = 1,
-        learning_rate: float = 0.01,
-        schedule: str = "sqrt",
-        decay: float = math.sqrt(0.5),
-        optimizer: str = "adam",
-        momentum: float = 0.9,
-        patience: int | None = 10,
-        restarts: int = 1,
-    ) -> None:
-        self.epochs = epochs
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.schedule = schedule
-        self.decay = decay
-        self.optimizer = optimizer
-        self.momentum = momentum
-        self.patience = patience
-        self.restarts = restarts
+    epochs: int = 100
+    batch_size: int = 1
+    learning_rate: float = 0.01
+    schedule: str = "sqrt"
+    decay: float = math.sqrt(0.5)
+    optimizer: str = "adam"
+    momentum: float = 0.9
+    patience: int | None = 10
+    restarts: int = 1
 
     def rate(self, epoch: int) -> float:
         """The learning rate of an epoch, counted from 0."""
@@ -142,7 +130,7 @@ class _Run:
         self.bound = problem.bind_loss()
         self.objective = objective(model, self.bound, problem.queries)
         self.theta = settings.start(self.objective, rng)
-        l1 = model.l1()
+        l1 = model.l1
         self.l1 = np.zeros_like(self.theta)
         if l1 is not None:
             if settings.optimizer == "adam":
@@ -247,7 +235,7 @@ class _LinearEpoch(Epoch):
             model.has_intercept,
             model.mean,
             model.inverse_scale,
-            model.l2_weights(),
+            np.zeros_like(model.theta) + model.l2,
             self.l1,
             self.moments,
             self.step,
@@ -285,7 +273,7 @@ class _NetworkEpoch(_LinearEpoch):
             order,
             self.settings.batch_size,
             theta,
-            model.l2_weights(),
+            np.zeros_like(model.theta) + model.l2,
             self.l1,
             self.moments,
             self.step,

@@ -120,8 +120,10 @@ class BoltzRank(RestartedPreset):
     def _scorer(self) -> Scorer:
         hidden, l2 = self._value("hidden"), self._value("l2")
         if self.pairwise:
-            return Potentials(3 if hidden is None else hidden, self._value("pair_hidden"), self.pool, l2)
-        return MLP(5 if hidden is None else hidden, output="tanh", l2=l2)
+            return Potentials(
+                hidden=3 if hidden is None else hidden, pair_hidden=self._value("pair_hidden"), pool=self.pool, l2=l2
+            )
+        return MLP(hidden=5 if hidden is None else hidden, output="tanh", l2=l2)
 
     def _settings(self) -> list[dict[str, Any]]:
         if not self.pairwise and isinstance(self.pair_hidden, list | tuple):

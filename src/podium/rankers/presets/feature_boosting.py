@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from podium.core.arrays import Arrays, require_array
 from podium.core.parameters import require_choice, require_count
 from podium.data.normalize import WITHIN_QUERY
 from podium.data.queries import Queries
@@ -21,7 +22,7 @@ from podium.rankers.single_features import (
     Weighting,
 )
 from podium.rankers.single_features.rules import Explanation, WeightedRule
-from podium.scorers.base import Model, Scorer, State, require_array
+from podium.scorers.base import Model, Scorer
 from podium.scorers.linear.scorer import Linear, LinearModel
 from podium.scorers.standardization import Standardization
 from podium.scorers.thresholds import StepModel, Steps
@@ -96,11 +97,11 @@ class FeatureBoosting(BaseRanker):
         """The sum of the rules, and how much of it is each feature's, (n_features,)."""
         raise NotImplementedError
 
-    def _fitted_state(self) -> tuple[dict[str, Any], State]:
+    def _fitted_state(self) -> tuple[dict[str, Any], Arrays]:
         fitted, state = super()._fitted_state()
         return fitted, {**state, "feature_importances": self.feature_importances_}
 
-    def _restore_fitted(self, fitted: dict[str, Any], state: State) -> None:
+    def _restore_fitted(self, fitted: dict[str, Any], state: Arrays) -> None:
         super()._restore_fitted(fitted, state)
         self.feature_importances_ = require_array(state, "feature_importances", (self.n_features_in_,))
 

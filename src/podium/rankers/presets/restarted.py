@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import clone
 
+from podium.core.arrays import Arrays
 from podium.data.queries import Queries
 from podium.rankers.estimator import BaseRanker
-from podium.scorers.base import State
 from podium.training.base import Fit, Progress, Trainer
 from podium.training.restarts import BestFit, Restarts
 from podium.training.stochastic import Stochastic
@@ -80,11 +80,11 @@ class RestartedPreset(BaseRanker):
         self.chosen_ = self._settings()[fit.candidate]
         return fit
 
-    def _fitted_state(self) -> tuple[dict[str, Any], State]:
+    def _fitted_state(self) -> tuple[dict[str, Any], Arrays]:
         fitted, state = super()._fitted_state()
         return fitted | {"chosen": self.chosen_}, state
 
-    def _restore_fitted(self, fitted: dict[str, Any], state: State) -> None:
+    def _restore_fitted(self, fitted: dict[str, Any], state: Arrays) -> None:
         chosen = fitted["chosen"]
         if chosen not in self._settings():
             raise ValueError(f"it says that {chosen!r} was chosen, which was not to choose from")

@@ -99,7 +99,7 @@ class SoftRank(RestartedPreset):
 
     def _scorer(self) -> Scorer:
         hidden, l2 = self._value("hidden"), self._value("l2")
-        return Linear(l2=l2) if hidden is None else MLP(hidden, l2=l2)
+        return Linear(l2=l2) if hidden is None else MLP(hidden=hidden, l2=l2)
 
     @property
     def sigma_(self) -> float:

@@ -73,7 +73,7 @@ class StructRank(BaseRanker):
 
     def _trainer(self) -> Trainer:
         return Feasible(
-            self.radius,
+            radius=self.radius,
             epochs=self.epochs,
             learning_rate=self.learning_rate,
             decay=self.decay,

@@ -8,8 +8,8 @@ from functools import cached_property
 import numpy as np
 from numba import njit, prange
 
+from podium.core.arrays import Arrays, require_array
 from podium.numerics.compiling import ONLY_PRANGE
-from podium.scorers.base import State, require_array
 
 
 @dataclass(frozen=True)
@@ -49,14 +49,14 @@ class FactorModel:
         """
         return top_items(np.ascontiguousarray(user_factors), self.item_factors, self.item_bias, seen, seen_offsets, n)
 
-    def state(self) -> State:
+    def to_arrays(self) -> Arrays:
         return {name: getattr(self, name) for name in ("user_factors", "item_factors", "item_bias")}
 
     @classmethod
-    def from_state(cls, state: State, n_users: int, n_items: int) -> FactorModel:
-        user_factors = require_array(state, "user_factors", (n_users, None))
-        item_factors = require_array(state, "item_factors", (n_items, user_factors.shape[1]))
-        return cls(user_factors, item_factors, require_array(state, "item_bias", (n_items,)))
+    def from_arrays(cls, arrays: Arrays, n_users: int, n_items: int) -> FactorModel:
+        user_factors = require_array(arrays, "user_factors", (n_users, None))
+        item_factors = require_array(arrays, "item_factors", (n_items, user_factors.shape[1]))
+        return cls(user_factors, item_factors, require_array(arrays, "item_bias", (n_items,)))
 
 
 def _with_average(rows: np.ndarray) -> np.ndarray:

@@ -41,7 +41,7 @@ class Factors(Scorer):
         """None: no biases."""
         self.init = init
 
-    def start(self, queries: Queries, rng: np.random.Generator, **_: Any) -> FactorParameters:
+    def start(self, queries: Queries, rng: np.random.Generator, *_: Any) -> FactorParameters:
         n_mix = queries.n_features - 2
         shape = Shape(self.n_users, self.n_items, self.n_factors, self.bias_l2 is not None, n_mix)
         l2 = np.full(shape.size, self.l2 / self.n_users)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from podium.core.arrays import Arrays, require_array
 from podium.core.parameters import require_choice, require_count, require_number
 from podium.losses import PMOPLoss
 from podium.losses.base import Loss
@@ -21,7 +22,6 @@ from podium.ratings.factors.model import FactorModel
 from podium.ratings.factors.parameters import FactorParameters, Factors, as_queries
 from podium.ratings.lists import RatingLists
 from podium.ratings.priors import centred, combine, fit_priors, out_of_fold, standard_priors
-from podium.scorers.base import State, require_array
 from podium.training.base import Problem, Progress, Trainer, Validation
 from podium.training.lbfgs import LBFGS
 from podium.training.stochastic import Stochastic
@@ -197,7 +197,7 @@ class FactorPreset(RatingRanker):
             if getattr(self, name) is not None:
                 require_number(name, getattr(self, name), at_least=0.0)
 
-    def _fitted_state(self) -> tuple[dict[str, Any], State]:
+    def _fitted_state(self) -> tuple[dict[str, Any], Arrays]:
         fitted, own = super()._fitted_state()
         state = dict(own)
         state["prior_weights"] = self.prior_weights_
@@ -208,7 +208,7 @@ class FactorPreset(RatingRanker):
             state.update({f"prior{k}.{name}": value for name, value in arrays.items() if not _is_shared(name)})
         return fitted, state
 
-    def _restore_fitted(self, fitted: dict[str, Any], state: State) -> None:
+    def _restore_fitted(self, fitted: dict[str, Any], state: Arrays) -> None:
         super()._restore_fitted(fitted, state)
         self.priors_ = [clone(prior) for prior in self._priors()]
         self.prior_weights_ = require_array(state, "prior_weights", (len(self.priors_),))

@@ -7,9 +7,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numba import njit, prange
 
+from podium.core.arrays import Arrays, require_array
 from podium.core.parameters import require_number
 from podium.data.queries import Queries
-from podium.scorers.base import Backward, Scorer, SmoothModel, State, require_array
+from podium.scorers.base import PLAIN, Backward, Scorer, SmoothModel, StartOptions
 from podium.scorers.linear.rows import add_rows, as_rows, score_rows
 from podium.scorers.standardization import Standardization
 
@@ -37,7 +38,9 @@ class LinearModel(SmoothModel):
         self.n_features = len(theta) - has_intercept
         self.mean = np.zeros(self.n_features) if standardization is None else standardization.mean
         self.inverse_scale = np.ones(self.n_features) if standardization is None else standardization.inverse_scale
-        self._l1, self._l2 = l1, l2
+        is_weight = np.arange(len(theta)) < self.n_features  # the intercept is free
+        self.l1 = np.where(is_weight, l1, 0.0) if l1 > 0 else None
+        self.l2 = np.where(is_weight, l2, 0.0)
 
     @property
     def coef(self) -> np.ndarray:
@@ -75,29 +78,13 @@ class LinearModel(SmoothModel):
         weights *= self.inverse_scale
         return gradient
 
-    def l2_weights(self) -> np.ndarray:
-        """(n_parameters,) the strength of the L2 penalty on each parameter; the intercept is free."""
-        return self._on_weights(self._l2)
-
-    def penalty(self) -> tuple[float, np.ndarray]:
-        gradient = self.l2_weights() * self.theta
-        return 0.5 * float(gradient @ self.theta), gradient
-
-    def l1(self) -> np.ndarray | None:
-        return self._on_weights(self._l1) if self._l1 > 0 else None
-
-    def _on_weights(self, strength: float) -> np.ndarray:
-        weights = np.full_like(self.theta, strength)
-        weights[self.n_features :] = 0.0
-        return weights
-
-    def state(self) -> State:
+    def to_arrays(self) -> Arrays:
         return {"coef": self.coef, "intercept": np.array(self.intercept)}
 
     @classmethod
-    def from_state(cls, scorer: Scorer | None, state: State) -> Self:
-        coef = require_array(state, "coef", (None,))
-        return cls.from_coefficients(coef, float(require_array(state, "intercept", ())))
+    def from_arrays(cls, scorer: Scorer | None, arrays: Arrays) -> Self:
+        coef = require_array(arrays, "coef", (None,))
+        return cls.from_coefficients(coef, float(require_array(arrays, "intercept", ())))
 
     @classmethod
     def from_coefficients(cls, coef: np.ndarray, intercept: float = 0.0) -> Self:
@@ -117,27 +104,19 @@ class Linear(Scorer):
     Adding a constant to all scores of a list leaves most losses as they are; then there is no intercept.
     """
 
+    l1: float = 0.0
+    l2: float = 1e-3
+
     folds_standardization: ClassVar[bool] = True
     model_class: ClassVar[type[LinearModel]] = LinearModel
 
-    def __init__(self, l1: float = 0.0, l2: float = 1e-3) -> None:
-        self.l1 = l1
-        self.l2 = l2
-
-    def start(
-        self,
-        queries: Queries,
-        rng: np.random.Generator,
-        *,
-        intercept: bool = False,
-        standardization: Standardization | None = None,
-    ) -> LinearModel:
+    def start(self, queries: Queries, rng: np.random.Generator, options: StartOptions = PLAIN) -> LinearModel:
         require_number("l1", self.l1, at_least=0)
         require_number("l2", self.l2, at_least=0)
         return LinearModel(
-            np.zeros(queries.n_features + intercept),
-            has_intercept=intercept,
-            standardization=standardization,
+            np.zeros(queries.n_features + options.intercept),
+            has_intercept=options.intercept,
+            standardization=options.standardization,
             l1=self.l1,
             l2=self.l2,
         )

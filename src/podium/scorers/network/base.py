@@ -17,19 +17,17 @@ each loss takes ten seconds to compile.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numba import from_dtype, njit, prange, typeof, types
 
+from podium.core.arrays import Arrays, require_array
 from podium.data.queries import Queries
 from podium.numerics.compiling import ONLY_PRANGE, Kernel
-from podium.scorers.base import Backward, Scorer, SmoothModel, State, require_array
+from podium.scorers.base import PLAIN, Backward, Scorer, SmoothModel, StartOptions
 from podium.scorers.network.layers import network_rows
 from podium.scorers.standardization import Standardization
-
-if TYPE_CHECKING:
-    from podium.training.base import Trainer
 
 _MOST_CHUNKS = 64  # enough for any number of cores; fixed, so that sums do not depend on their number
 
@@ -49,7 +47,7 @@ class NetworkModel(SmoothModel):
         self.shape = shape
         self.n_features = n_features
         self.standardization = standardization or Standardization(np.zeros(n_features), np.ones(n_features))
-        self._l2 = l2
+        self.l2 = np.where(self.weights_mask(), l2, 0.0)  # biases are free
 
     def work_size(self, longest: int) -> int:
         """How much scratch space lists of up to ``longest`` documents take."""
@@ -91,15 +89,7 @@ class NetworkModel(SmoothModel):
         )
         return gradients.sum(axis=0)
 
-    def l2_weights(self) -> np.ndarray:
-        """(n_parameters,) the strength of the L2 penalty on each parameter; biases are free."""
-        return np.where(self.weights_mask(), self._l2, 0.0)
-
-    def penalty(self) -> tuple[float, np.ndarray]:
-        gradient = self.l2_weights() * self.theta
-        return 0.5 * float(gradient @ self.theta), gradient
-
-    def state(self) -> State:
+    def to_arrays(self) -> Arrays:
         return {
             "weights": self.theta,
             "mean": self.standardization.mean,
@@ -107,11 +97,11 @@ class NetworkModel(SmoothModel):
         }
 
     @classmethod
-    def from_state(cls, scorer: Scorer | None, state: State) -> Self:
+    def from_arrays(cls, scorer: Scorer | None, arrays: Arrays) -> Self:
         assert isinstance(scorer, NetworkScorer)
-        mean = require_array(state, "mean", (None,))
-        standardization = Standardization(mean, require_array(state, "inverse_scale", mean.shape))
-        theta = require_array(state, "weights", (None,))
+        mean = require_array(arrays, "mean", (None,))
+        standardization = Standardization(mean, require_array(arrays, "inverse_scale", mean.shape))
+        theta = require_array(arrays, "weights", (None,))
         model = cls(theta, scorer.shape(len(mean)), len(mean), standardization, scorer.l2)
         n_weights = len(model.weights_mask())
         if len(theta) != n_weights:
@@ -124,17 +114,23 @@ class NetworkModel(SmoothModel):
 class NetworkScorer(Scorer):
     """A scorer whose models are compiled networks."""
 
+    trained_by: ClassVar[Literal["stochastic"]] = "stochastic"
     folds_standardization: ClassVar[bool] = True
-    l2: float
+    model_class: ClassVar[type[NetworkModel]]
+    l2: float = 1e-4
 
     def shape(self, n_features: int) -> np.ndarray:
         """What the compiled network is told of its shape; checks the parameters."""
         raise NotImplementedError
 
-    def default_trainer(self) -> Trainer:
-        from podium.training import Stochastic
+    def initial_theta(self, shape: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Return random parameters for a network of this shape."""
+        raise NotImplementedError
 
-        return Stochastic()
+    def start(self, queries: Queries, rng: np.random.Generator, options: StartOptions = PLAIN) -> NetworkModel:
+        shape = self.shape(queries.n_features)
+        theta = self.initial_theta(shape, rng)
+        return self.model_class(theta, shape, queries.n_features, options.standardization, self.l2)
 
 
 def parts_of(queries: Queries, listwise: bool) -> tuple[np.ndarray, np.ndarray]:

@@ -13,7 +13,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from podium.core.parameters import require_choice, require_count, require_number
-from podium.data.queries import Queries
 from podium.numerics.compiling import Kernel, kept
 from podium.scorers.network.base import NetworkModel, NetworkScorer
 from podium.scorers.network.layers import (
@@ -27,7 +26,6 @@ from podium.scorers.network.layers import (
     net_forward,
     part,
 )
-from podium.scorers.standardization import Standardization
 
 
 def _mlp(
@@ -93,15 +91,11 @@ class MLP(NetworkScorer):
     True
     """
 
-    model_class: ClassVar[type[MLPModel]] = MLPModel
+    hidden: int | tuple[int, ...] = 5
+    activation: str = "tanh"
+    output: str = "linear"
 
-    def __init__(
-        self, hidden: int | tuple[int, ...] = 5, activation: str = "tanh", output: str = "linear", l2: float = 1e-4
-    ) -> None:
-        self.hidden = hidden
-        self.activation = activation
-        self.output = output
-        self.l2 = l2
+    model_class: ClassVar[type[MLPModel]] = MLPModel
 
     def shape(self, n_features: int) -> np.ndarray:
         """The network's shape for this many features; checks the parameters."""
@@ -114,14 +108,5 @@ class MLP(NetworkScorer):
         activations = ACTIVATIONS.index(self.activation), ACTIVATIONS.index(self.output)
         return np.array([*activations, n_features, *hidden, 1], dtype=np.int64)
 
-    def start(
-        self,
-        queries: Queries,
-        rng: np.random.Generator,
-        *,
-        intercept: bool = False,
-        standardization: Standardization | None = None,
-    ) -> MLPModel:
-        shape = self.shape(queries.n_features)
-        theta = initial_weights(shape[2:], int(shape[0]), rng)
-        return MLPModel(theta, shape, queries.n_features, standardization, self.l2)
+    def initial_theta(self, shape: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        return initial_weights(shape[2:], int(shape[0]), rng)

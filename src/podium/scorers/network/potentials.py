@@ -23,7 +23,6 @@ import numpy as np
 from numba import njit
 
 from podium.core.parameters import require_choice, require_count, require_number
-from podium.data.queries import Queries
 from podium.numerics.compiling import Kernel, kept
 from podium.numerics.elementary import FAST, exp
 from podium.scorers.network.base import NetworkModel, NetworkScorer
@@ -47,7 +46,6 @@ from podium.scorers.network.layers import (
     total,
     transform,
 )
-from podium.scorers.standardization import Standardization
 
 _TILE = 256  # documents k that one document j is compared with at once: their exponentials stay in the fastest cache
 
@@ -335,14 +333,12 @@ class Potentials(NetworkScorer):
     A list of m documents takes O(m² pair_hidden) time and O(m pair_hidden) memory.
     """
 
+    hidden: int = 3
+    pair_hidden: int = 5
+    pool: str = "sum"
+
     listwise: ClassVar[bool] = True
     model_class: ClassVar[type[PotentialsModel]] = PotentialsModel
-
-    def __init__(self, hidden: int = 3, pair_hidden: int = 5, pool: str = "sum", l2: float = 1e-4) -> None:
-        self.hidden = hidden
-        self.pair_hidden = pair_hidden
-        self.pool = pool
-        self.l2 = l2
 
     def shape(self, n_features: int) -> np.ndarray:
         """The network's shape for this many features; checks the parameters."""
@@ -352,17 +348,9 @@ class Potentials(NetworkScorer):
         require_number("l2", self.l2, at_least=0)
         return np.array([self.pair_hidden, self.pool == "mean", n_features, self.hidden, 1], dtype=np.int64)
 
-    def start(
-        self,
-        queries: Queries,
-        rng: np.random.Generator,
-        *,
-        intercept: bool = False,
-        standardization: Standardization | None = None,
-    ) -> PotentialsModel:
-        shape = self.shape(queries.n_features)
-        h, n_features = self.pair_hidden, queries.n_features
-        theta = np.concatenate(
+    def initial_theta(self, shape: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        h, n_features = int(shape[0]), int(shape[2])
+        return np.concatenate(
             (
                 initial_weights(shape[2:], TANH, rng),
                 rng.normal(0.0, np.sqrt(0.5 / max(n_features, 1)), 2 * h * n_features),  # 2 n_features inputs
@@ -371,4 +359,3 @@ class Potentials(NetworkScorer):
                 np.zeros(1),
             )
         )
-        return PotentialsModel(theta, shape, n_features, standardization, self.l2)

@@ -10,17 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
+from podium.core.arrays import Arrays
 from podium.core.parameters import require_choice, require_count, require_number
 from podium.data.queries import Queries
-from podium.scorers.base import Model, Scorer, State
+from podium.scorers.base import Model, Scorer
 from podium.scorers.trees.text import check_trees
-
-if TYPE_CHECKING:
-    from podium.training.base import Trainer
 
 OWN_NAMES = {
     "num_iterations": "n_trees",
@@ -84,45 +82,24 @@ class Trees(Scorer):
     True
     """
 
+    n_trees: int = 100
+    n_leaves: int = 31
+    learning_rate: float = 0.1
+    min_documents_in_leaf: int = 20
+    l2: float = 0.0
+    max_depth: int | None = None
+    query_fraction: float = 1.0
+    document_fraction: float = 1.0
+    feature_fraction: float = 1.0
+    curvature: bool = True
+    monotone: Mapping[Any, int] | Sequence[int] | None = None
+    categorical: Sequence[Any] | None = None
+    deterministic: bool = True
+    lightgbm_params: Mapping[str, Any] | None = None
+
+    trained_by: ClassVar[Literal["boosting"]] = "boosting"
     accepts_missing: ClassVar[bool] = True
     scale_free: ClassVar[bool] = True
-
-    def __init__(
-        self,
-        n_trees: int = 100,
-        n_leaves: int = 31,
-        learning_rate: float = 0.1,
-        min_documents_in_leaf: int = 20,
-        l2: float = 0.0,
-        max_depth: int | None = None,
-        query_fraction: float = 1.0,
-        document_fraction: float = 1.0,
-        feature_fraction: float = 1.0,
-        curvature: bool = True,
-        monotone: Mapping[Any, int] | Sequence[int] | None = None,
-        categorical: Sequence[Any] | None = None,
-        deterministic: bool = True,
-        lightgbm_params: Mapping[str, Any] | None = None,
-    ) -> None:
-        self.n_trees = n_trees
-        self.n_leaves = n_leaves
-        self.learning_rate = learning_rate
-        self.min_documents_in_leaf = min_documents_in_leaf
-        self.l2 = l2
-        self.max_depth = max_depth
-        self.query_fraction = query_fraction
-        self.document_fraction = document_fraction
-        self.feature_fraction = feature_fraction
-        self.curvature = curvature
-        self.monotone = monotone
-        self.categorical = categorical
-        self.deterministic = deterministic
-        self.lightgbm_params = lightgbm_params
-
-    def default_trainer(self) -> Trainer:
-        from podium.training.boosting import Boosting
-
-        return Boosting()
 
     def check(self) -> None:
         """Raise unless the parameters make sense."""
@@ -253,12 +230,12 @@ class TreesModel(Model):
         values = self.booster.predict(rows_for_lightgbm(queries), raw_score=True, num_threads=threads, **how)
         return np.asarray(values.toarray() if hasattr(values, "toarray") else values, dtype=np.float64)
 
-    def state(self) -> State:
+    def to_arrays(self) -> Arrays:
         return {"trees": self.text}
 
     @classmethod
-    def from_state(cls, scorer: Scorer | None, state: State) -> Self:
-        text = state.get("trees")
+    def from_arrays(cls, scorer: Scorer | None, arrays: Arrays) -> Self:
+        text = arrays.get("trees")
         if not isinstance(text, str):
             raise ValueError("the model's 'trees' are missing")
         return cls(check_trees(text))
