@@ -63,7 +63,10 @@ def _constructor(parameters: Iterable[Parameter]) -> Any:
     signature = Signature([Parameter("self", Parameter.POSITIONAL_OR_KEYWORD), *parameters])
 
     def constructor(self: Any, *args: Any, **kwargs: Any) -> None:
-        bound = signature.bind(self, *args, **kwargs)
+        try:
+            bound = signature.bind(self, *args, **kwargs)
+        except TypeError as error:
+            raise TypeError(f"{type(self).__name__}: {error}") from None
         bound.apply_defaults()
         for name, value in list(bound.arguments.items())[1:]:
             setattr(self, name, value)
