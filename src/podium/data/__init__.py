@@ -1,1 +1,1 @@
-"""Reading, writing, making and rescaling lists of documents."""
+"""Lists of documents: reading, writing, making, dividing and rescaling them."""

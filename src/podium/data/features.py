@@ -1,11 +1,14 @@
-"""The matrix of features: its type, how it is made from what callers have, and the first value that is not finite."""
+"""The matrix of features: its type, how it is made from what callers have, and its first value that is not finite."""
 
 from __future__ import annotations
 
 from typing import Any, TypeAlias
 
 import numpy as np
+from numba import njit
 from scipy import sparse
+
+from podium.numerics.pool import share
 
 Features: TypeAlias = np.ndarray | sparse.csr_matrix | sparse.csr_array
 """(n_documents, n_features): a C-ordered float32 or float64 array, or a CSR matrix of these."""
@@ -25,3 +28,29 @@ def as_features(features: Any) -> Features:
     if array.ndim != 2:
         raise ValueError(f"features must have two dimensions (documents × features); got shape {array.shape}")
     return np.ascontiguousarray(array)
+
+
+def first_not_finite(features: Features) -> tuple[int, int, float] | None:
+    """Return row, column and value of the first entry that is NaN or infinite, or None."""
+    if isinstance(features, np.ndarray):
+        bad = np.empty(len(features), bool)
+        share(_find_bad_rows, len(features), features, bad, work=features.size)
+        if not bad.any():
+            return None
+        row = int(bad.argmax())
+        column = int(np.argmin(np.isfinite(features[row])))
+        return row, column, float(features[row, column])
+    entries = np.flatnonzero(~np.isfinite(features.data))
+    if not len(entries):
+        return None
+    row = int(np.searchsorted(features.indptr, entries[0], side="right")) - 1
+    return row, int(features.indices[entries[0]]), float(features.data[entries[0]])
+
+
+@njit(cache=True, nogil=True)
+def _find_bad_rows(first: int, stop: int, features: np.ndarray, bad: np.ndarray) -> None:
+    for i in range(first, stop):
+        total = 0.0
+        for j in range(features.shape[1]):
+            total += features[i, j] * 0  # NaN as soon as one value is NaN or infinite, 0 otherwise
+        bad[i] = total != 0.0

@@ -1,4 +1,4 @@
-"""Turning query ids of any type and order into contiguous slices."""
+"""Grouping rows by query ids of any type and order."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Grouping:
     offsets: np.ndarray
     """(n_queries + 1,) int64: query q is grouped rows ``offsets[q]:offsets[q + 1]``."""
     order: np.ndarray | None
-    """(n_rows,) the given row of each grouped row; None if the rows were grouped already."""
+    """(n_rows,) the caller's row of each grouped row; None if the rows were grouped already."""
 
 
 def group_by_query(qid: Any, n: int) -> Grouping:
@@ -27,7 +27,7 @@ def group_by_query(qid: Any, n: int) -> Grouping:
         raise ValueError(f"qid must have one entry for each of the {n} documents; got shape {ids.shape}")
     if n == 0:
         return Grouping(ids, np.zeros(1, np.int64), None)
-    # Most files come grouped: then comparing neighbours and the first ids of the runs is all the work there is.
+    # Most files are grouped already: then it is enough to compare neighbors, and the first ids of runs of equal ids.
     starts = np.flatnonzero(np.concatenate(([True], ids[1:] != ids[:-1])))
     heads = ids[starts]
     run_query, first_run = number_by_first_appearance(heads)
@@ -41,7 +41,7 @@ def group_by_query(qid: Any, n: int) -> Grouping:
 
 
 def as_offsets(offsets: Any) -> np.ndarray:
-    """Offsets of queries, checked, as an int64 array of the kind that kernels are compiled for."""
+    """Check offsets and return them as the kind of int64 array that kernels are compiled for."""
     array = np.require(offsets, np.int64, ("C", "A", "W"))
     if array.ndim != 1 or len(array) == 0 or array[0] != 0 or (np.diff(array) < 0).any():
         raise ValueError("offsets must start at 0 and never decrease: query q is documents offsets[q]:offsets[q + 1]")
@@ -49,7 +49,7 @@ def as_offsets(offsets: Any) -> np.ndarray:
 
 
 def offsets_from_sizes(sizes: Any, n: int) -> np.ndarray:
-    """Offsets of queries with the given numbers of documents, which must add up to ``n``."""
+    """Return the offsets of queries with these numbers of documents, which must add up to ``n``."""
     array = np.asarray(sizes)
     if array.ndim != 1 or (array.size and not np.issubdtype(array.dtype, np.integer)) or (array < 0).any():
         raise ValueError("sizes must be a one-dimensional sequence of non-negative integers")
@@ -59,16 +59,16 @@ def offsets_from_sizes(sizes: Any, n: int) -> np.ndarray:
 
 
 def places_within(offsets: np.ndarray, *keys: np.ndarray) -> np.ndarray:
-    """(n_rows,) the place, from 0, of each grouped row among those of its query by ascending keys, the first most."""
+    """Return each grouped row's place, from 0, within its query, sorted by ascending keys, the first one first."""
     query = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     order = np.lexsort((*keys[::-1], query))
     places = np.empty(len(order), np.int64)
-    places[order] = np.arange(len(order)) - offsets[:-1][query]  # sorting leaves queries where they are
+    places[order] = np.arange(len(order)) - offsets[:-1][query]  # sorting does not move rows to other queries
     return places
 
 
 def _as_ids(qid: Any) -> np.ndarray:
-    """The ids as an array in which equal ids compare equal and none is missing."""
+    """Return the ids as an array; raise if one is missing."""
     ids = np.asarray(qid)
     if ids.ndim == 2 and not isinstance(qid, np.ndarray):  # a list of tuples is a list of ids
         ids = np.empty(len(qid), dtype=object)
@@ -86,7 +86,7 @@ def _as_ids(qid: Any) -> np.ndarray:
 
 
 def number_by_first_appearance(ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """A number for each id (0 for the first distinct one seen, …) and where each number first appears."""
+    """Number the ids in order of first appearance; return each id's number and where each number first appears."""
     if ids.dtype == object:  # may hold types that do not compare with each other
         seen: dict[Any, int] = {}
         numbers = np.fromiter((seen.setdefault(x, len(seen)) for x in ids), np.int64, len(ids))

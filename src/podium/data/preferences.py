@@ -1,4 +1,4 @@
-"""Preferences as labels: pairs of documents of which one is better, and nothing said about the others."""
+"""Preferences as labels: pairs of documents of which one is better."""
 
 from __future__ import annotations
 
@@ -7,20 +7,21 @@ from typing import Any
 
 import numpy as np
 
+__all__ = ["Preferences"]
+
 
 class Preferences:
-    """Pairs (winner, loser) among the documents of a list of queries: a partial order, possibly with cycles.
+    """Observed pairs (winner, loser) of documents of the same query: a partial order, possibly with cycles.
 
-    Where grades order every document against every other grade, preferences state just the pairs that were observed.
-    A pair that is absent means "nothing known", not "tied".
+    Grades compare any two documents of a query; preferences state only the pairs that were observed. A pair that is
+    absent means "nothing known", not "tied".
 
     Parameters
     ----------
     winner, loser : (n_pairs,) integers
         Row numbers of documents, in the caller's row order. Both must belong to the same query.
     weight : (n_pairs,), optional
-        How much each pair counts; non-negative, 1 by default. Pairs given more than once are merged and their weights
-        added.
+        Non-negative weight of each pair, 1 by default. Pairs given more than once are merged and their weights added.
 
     Cycles (a over b, b over a) are allowed: each pair is an observation, and the model weighs them against each other.
 
@@ -48,7 +49,7 @@ class Preferences:
 
     @classmethod
     def from_grades(cls, labels: Any, offsets: Any) -> Preferences:
-        """Every pair of unequal grades within each query. Their number grows with the square of the lists' lengths."""
+        """Make a pair of every two unequal grades in a query: their number grows with the square of its length."""
         labels = np.asarray(labels, np.float64)
         winners, losers = [], []
         for start, stop in pairwise(offsets):
@@ -64,7 +65,7 @@ class Preferences:
         return f"Preferences({len(self)} distinct pairs, total weight {self.weight.sum():g})"
 
     def regrouped(self, order: np.ndarray | None) -> Preferences:
-        """The same pairs with rows renumbered to a grouped order (``Queries.order``: given row of each grouped row)."""
+        """Return the pairs with rows renumbered to the grouped order that ``Queries.order`` describes."""
         if order is None:
             return self
         place = np.empty(len(order), np.int64)
@@ -74,15 +75,15 @@ class Preferences:
         return Preferences(place[self.winner], place[self.loser], self.weight)
 
     def among(self, rows: np.ndarray, n: int) -> Preferences:
-        """The pairs whose documents are both in ``rows`` (of ``n``), renumbered to their places there."""
+        """Return the pairs whose documents are both in ``rows`` (of ``n``), renumbered to their places there."""
         place = np.full(n, -1)
         place[rows] = np.arange(len(rows))
         winner, loser = place[self.winner], place[self.loser]
-        kept = (winner >= 0) & (loser >= 0)
-        return Preferences(winner[kept], loser[kept], self.weight[kept])
+        both = (winner >= 0) & (loser >= 0)
+        return Preferences(winner[both], loser[both], self.weight[both])
 
     def by_query(self, offsets: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Pairs sorted by query: winner and loser within the query, weight, and where each query's pairs begin."""
+        """Return the pairs sorted by query: places of winner and loser in the query, weights, offsets of queries."""
         if len(self) and max(self.winner.max(), self.loser.max()) >= offsets[-1]:
             self._raise_beyond(int(offsets[-1]))
         query = np.searchsorted(offsets, self.winner, side="right") - 1

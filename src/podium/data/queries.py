@@ -1,8 +1,8 @@
-"""Lists of documents: the one data structure everything else works on.
+"""Lists of documents: the data structure that everything else works on.
 
-``Queries`` holds the rows of all queries one query after another, never padded: query ``q`` is the slice
+``Queries`` holds the rows of all queries one query after another, without padding: query ``q`` is the slice
 ``offsets[q]:offsets[q + 1]``. Query ids of any type, in any order, are grouped here once; ``restore`` brings results
-for documents back to the caller's row order.
+per document back to the caller's row order.
 """
 
 from __future__ import annotations
@@ -13,11 +13,13 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 
-from podium.data.features import Features, as_features
-from podium.data.frames import column_names, is_frame, split_columns, to_matrix
+from podium.data.features import Features, as_features, first_not_finite
+from podium.data.frames import is_frame, named_matrix, split_columns
 from podium.data.grouping import group_by_query, offsets_from_sizes
-from podium.data.normalize import first_not_finite, normalize
+from podium.data.normalize import normalize
 from podium.data.preferences import Preferences
+
+__all__ = ["Queries"]
 
 
 class Queries:
@@ -27,14 +29,14 @@ class Queries:
     ----------
     features : (n_documents, n_features)
         Array, SciPy sparse matrix, or a pandas / polars / pyarrow frame (its column names are kept). float32 stays
-        float32; anything else becomes float64. NaN is kept: whether it is allowed is the scorer's business.
+        float32; anything else becomes float64. NaN is kept: whether it is allowed depends on the scorer.
     labels : (n_documents,) or Preferences, optional
-        Grades, higher is better; any finite numbers, fractional and negative ones included. Or pairs of rows of which
-        one is better, see :class:`podium.Preferences`.
+        Grades, higher is better: any finite numbers, also fractional and negative ones. Or pairs of rows of which one
+        is better, see :class:`podium.Preferences`.
     qid : (n_documents,), optional
         The query each document belongs to: integers, strings or any hashable values, in any order.
     sizes : (n_queries,), optional
-        Instead of ``qid``: how many documents each query has, in order. Zero is allowed.
+        Instead of ``qid``: the number of documents of each query, in order. Zero is allowed.
     document_ids, feature_names : sequences, optional
 
     Queries are ordered by first appearance; documents keep their order within a query.
@@ -52,9 +54,9 @@ class Queries:
     offsets: np.ndarray
     qids: np.ndarray
     order: np.ndarray | None
-    """Caller's row of each document, or None where the caller's rows were grouped already."""
+    """The caller's row of each document, or None if the caller's rows were grouped already."""
     preferences: Preferences | None
-    """Pairs of grouped documents, where these were given instead of grades."""
+    """Pairs of grouped documents, if these were given instead of grades."""
     document_ids: np.ndarray | None
     feature_names: tuple[str, ...] | None
 
@@ -69,8 +71,8 @@ class Queries:
         feature_names: Sequence[str] | None = None,
     ) -> None:
         if is_frame(features):
-            feature_names = column_names(features) if feature_names is None else feature_names
-            features = to_matrix(features)
+            features, columns = named_matrix(features)
+            feature_names = columns if feature_names is None else feature_names
         features = as_features(features)
         n = features.shape[0]
         if (qid is None) == (sizes is None):
@@ -104,25 +106,18 @@ class Queries:
         document_id: str | None = None,
         features: Sequence[str] | None = None,
     ) -> Self:
-        """Queries from a pandas, polars or pyarrow frame with named columns.
+        """Make queries from a pandas, polars or pyarrow frame with named columns.
 
-        ``features`` defaults to every numeric column that is not named otherwise; ``label=None`` reads documents
-        without labels.
+        ``features`` defaults to the numeric columns that are left; ``label=None`` reads documents without labels.
         """
         columns = split_columns(frame, qid=qid, label=label, document_id=document_id, features=features)
-        return cls(
-            columns.features,
-            columns.labels,
-            qid=columns.qid,
-            document_ids=columns.document_ids,
-            feature_names=columns.feature_names,
-        )
+        return cls(**columns)
 
     @property
     def labels(self) -> np.ndarray:
         """(n_documents,) float64 grades, grouped by query."""
         if self.preferences is not None:
-            raise ValueError("these queries have preference pairs, not grades: metrics and most losses need grades")
+            raise ValueError("these queries have preference pairs, not grades; metrics and most losses need grades")
         if self._labels is None:
             raise ValueError("these queries have no labels; give labels= to train on or evaluate them")
         return self._labels
@@ -133,7 +128,7 @@ class Queries:
 
     @property
     def targets(self) -> np.ndarray | Preferences:
-        """What there is to learn from: the preferences where these were given, else the labels."""
+        """What to learn from: the preferences if they were given, else the labels."""
         return self.labels if self.preferences is None else self.preferences
 
     def __len__(self) -> int:
@@ -149,7 +144,7 @@ class Queries:
 
     @property
     def sizes(self) -> np.ndarray:
-        """(n_queries,) documents of each query."""
+        """(n_queries,) number of documents of each query."""
         return np.diff(self.offsets)
 
     @property
@@ -162,11 +157,11 @@ class Queries:
         return np.repeat(np.arange(len(self)), self.sizes)
 
     def group(self, values: np.ndarray) -> np.ndarray:
-        """Per-document values in the caller's row order, brought to the grouped order."""
+        """Bring values per document from the caller's row order to the grouped order."""
         return values if self.order is None else values[self.order]
 
     def restore(self, values: np.ndarray) -> np.ndarray:
-        """Per-document values in the grouped order, brought back to the caller's row order."""
+        """Bring values per document from the grouped order back to the caller's row order."""
         if self.order is None:
             return values
         restored = np.empty_like(values)
@@ -174,12 +169,12 @@ class Queries:
         return restored
 
     def slices(self) -> Iterator[slice]:
-        """The slice of each query, in order."""
+        """Yield the slice of documents of each query, in order."""
         for start, stop in zip(self.offsets[:-1].tolist(), self.offsets[1:].tolist(), strict=True):
             yield slice(start, stop)
 
     def take(self, queries: Any) -> Self:
-        """The chosen queries (numbers or a mask), in the order given, each with all its documents."""
+        """Return the chosen queries (numbers or a mask), in the order given, each with all its documents."""
         chosen = np.asarray(queries)
         chosen = np.flatnonzero(chosen) if chosen.dtype == bool else chosen.astype(np.int64)
         sizes = self.sizes[chosen]
@@ -196,22 +191,22 @@ class Queries:
         )
 
     def with_features(self, features: Any, feature_names: Sequence[str] | None = None) -> Self:
-        """The same queries and labels with other features, given in the grouped order."""
+        """Return the same queries and labels with other features, given in the grouped order."""
         features = as_features(features)
         if features.shape[0] != self.n_documents:
             raise ValueError(f"{features.shape[0]} rows of features for {self.n_documents} documents")
         return self._replace(features=features, feature_names=feature_names and tuple(feature_names))
 
     def with_labels(self, labels: Any) -> Self:
-        """The same documents with other labels, given in the grouped order."""
+        """Return the same documents with other labels, given in the grouped order."""
         return self._replace(_labels=_as_labels(labels, self.n_documents), preferences=None)
 
     def normalized(self, how: str) -> Self:
-        """Features rescaled within each query; see :func:`podium.data.normalize.normalize`."""
+        """Return the same queries with features rescaled per query; see :func:`podium.data.normalize.normalize`."""
         return self._replace(features=normalize(self.features, self.offsets, how))
 
     def require_finite(self) -> None:
-        """Raise, naming query, document and feature, if a feature is NaN or infinite."""
+        """Raise an error that names query, document and feature if a feature is NaN or infinite."""
         found = first_not_finite(self.features)
         if found is None:
             return

@@ -1,18 +1,21 @@
-"""Dividing queries into parts without ever cutting one in two."""
+"""Dividing queries into training, validation and test parts; a query is never split."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import overload
 
 import numpy as np
 
 from podium.data.queries import Queries
 
+__all__ = ["k_folds", "train_test_split"]
+
 
 def train_test_split(
     queries: Queries, test_size: float = 0.25, *, random_state: int | None = None
 ) -> tuple[Queries, Queries]:
-    """Two parts by whole queries, drawn at random; each part keeps the queries' order."""
+    """Divide whole queries at random into a training and a test part; both keep the order of the queries."""
     if not 0 < test_size < 1:
         raise ValueError(f"test_size is the share of queries, between 0 and 1; got {test_size}")
     n_test = round(test_size * len(queries))
@@ -25,12 +28,34 @@ def train_test_split(
     return queries.take(~is_test), queries.take(is_test)
 
 
-def k_folds(n_queries: int, k: int = 5, *, random_state: int | None = None) -> Iterator[tuple[np.ndarray, ...]]:
-    """Query numbers of (train, validation, test) for each fold, rotating as LETOR does.
+@overload
+def k_folds(
+    queries: Queries, k: int = 5, *, random_state: int | None = None
+) -> Iterator[tuple[Queries, Queries, Queries]]: ...
+@overload
+def k_folds(
+    queries: int, k: int = 5, *, random_state: int | None = None
+) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]: ...
+def k_folds(queries: Queries | int, k: int = 5, *, random_state: int | None = None) -> Iterator[tuple]:
+    """Yield the training, validation and test part of each fold, rotating as LETOR does.
 
     Queries are dealt at random into ``k`` equal parts. Fold f tests on part f, validates on the part before it and
     trains on the rest, so every query is tested exactly once.
+
+    Parameters
+    ----------
+    queries : Queries or int
+        Queries, to get the parts as Queries; or the number of queries, to get the parts as arrays of query numbers.
+    k : int
+        Number of folds, at least 3.
+
+    Examples
+    --------
+    >>> queries = Queries(np.eye(6), labels=[0, 1, 0, 1, 0, 1], sizes=[2, 2, 2])
+    >>> [[len(part) for part in fold] for fold in k_folds(queries, 3)]
+    [[1, 1, 1], [1, 1, 1], [1, 1, 1]]
     """
+    n_queries = len(queries) if isinstance(queries, Queries) else queries
     if k < 3:
         raise ValueError(f"training, validation and test need at least 3 folds; got {k}")
     if n_queries < k:
@@ -39,5 +64,5 @@ def k_folds(n_queries: int, k: int = 5, *, random_state: int | None = None) -> I
     np.random.default_rng(random_state).shuffle(part)
     for fold in range(k):
         validation = (fold - 1) % k
-        is_train = (part != fold) & (part != validation)
-        yield np.flatnonzero(is_train), np.flatnonzero(part == validation), np.flatnonzero(part == fold)
+        masks = (part != fold) & (part != validation), part == validation, part == fold
+        yield tuple(queries.take(mask) if isinstance(queries, Queries) else np.flatnonzero(mask) for mask in masks)

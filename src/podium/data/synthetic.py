@@ -1,10 +1,12 @@
-"""Synthetic lists with ties: what the demonstration and many tests run on."""
+"""Synthetic lists with ties, for demonstrations and tests."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from podium.data.queries import Queries
+
+__all__ = ["make_queries"]
 
 
 def make_queries(
@@ -17,7 +19,7 @@ def make_queries(
     noise: float = 0.5,
     vary_sizes: bool = True,
 ) -> Queries:
-    """Lists of documents whose grades follow a noisy linear score, with most documents of the lowest grade.
+    """Make lists of documents whose grades follow a noisy linear score; most documents have the lowest grade.
 
     Features come in correlated blocks, on different scales, and are shifted by the query, as in real logs: a model
     must compare documents within their query. A third of the features carries no signal.
@@ -25,7 +27,7 @@ def make_queries(
     Parameters
     ----------
     n_documents : int
-        Documents per query; with ``vary_sizes`` on average, the sizes lying between half of it and half as much again.
+        Documents per query; with ``vary_sizes`` their mean, sizes ranging from half of it to one and a half of it.
     n_grades : int
         Grades 0 … n_grades − 1. Each higher grade is half as frequent as the one below, so ties are the rule.
     noise : float
@@ -41,8 +43,9 @@ def make_queries(
         raise ValueError("n_queries, n_documents, n_features and n_grades must be at least 1")
     rng = np.random.default_rng(random_state)
     half = n_documents // 2
-    sizes = rng.integers(n_documents - half, n_documents + half + 1, n_queries) if vary_sizes else None
-    sizes = np.full(n_queries, n_documents) if sizes is None else sizes
+    sizes = np.full(n_queries, n_documents)
+    if vary_sizes:
+        sizes = rng.integers(n_documents - half, n_documents + half + 1, n_queries)
     n = int(sizes.sum())
     query = np.repeat(np.arange(n_queries), sizes)
 
@@ -54,7 +57,7 @@ def make_queries(
     signal /= signal.std() or 1.0
     hidden = signal + noise * rng.standard_normal(n) + rng.standard_normal(n_queries)[query] * 0.5
 
-    # Geometric frequencies: grade g holds about 2^-(g+1) of all documents, the highest grade what is left.
+    # Grade g holds about 2^-(g+1) of all documents, the highest grade the rest.
     above = 2.0 ** -np.arange(1, n_grades)
     labels = np.searchsorted(np.quantile(hidden, 1 - above), hidden, side="left")
 

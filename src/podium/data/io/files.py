@@ -1,4 +1,4 @@
-"""Text files as arrays of bytes: opening, writing, and errors that name file and line."""
+"""Data files as arrays of bytes: opening, writing, and errors that name file and line."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 def flat_paths(paths: Sequence[Any]) -> Iterator[FilePath]:
-    """Paths out of paths and lists of paths."""
+    """Yield the paths in paths and lists of paths."""
     for path in paths:
         if isinstance(path, (str, os.PathLike)):
             yield path
@@ -31,7 +31,7 @@ def flat_paths(paths: Sequence[Any]) -> Iterator[FilePath]:
 
 
 def open_text(path: FilePath) -> np.ndarray:
-    """The file's bytes, read-only, without a byte order mark: mapped into memory, or unpacked if it is a gzip file."""
+    """Return a file's bytes, read-only, without byte order mark: memory-mapped, or unpacked if it is a gzip file."""
     with Path(path).open("rb") as file:
         magic = file.read(len(_GZIP_MAGIC))
         file.seek(0)
@@ -42,12 +42,12 @@ def open_text(path: FilePath) -> np.ndarray:
         else:
             data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if magic else b""
     buffer = np.frombuffer(data, np.uint8)
-    buffer.flags.writeable = False  # one type for the compiled parsers, wherever the bytes come from
+    buffer.flags.writeable = False  # gives compiled parsers one type, wherever the bytes come from
     return buffer[len(_BYTE_ORDER_MARK) :] if buffer[:3].tobytes() == _BYTE_ORDER_MARK else buffer
 
 
 def first_bytes(path: FilePath, n: int = 1 << 16) -> bytes:
-    """Up to ``n`` bytes from the start of a file, unpacked if it is a gzip file, without a byte order mark."""
+    """Return up to ``n`` bytes from the start of a file, unpacked if it is a gzip file, without a byte order mark."""
     with Path(path).open("rb") as file:
         head = file.read(n)
         if head[:2] == _GZIP_MAGIC:
@@ -67,24 +67,24 @@ def _unpacked(file: IO[bytes], path: FilePath, block_size: int = 1 << 20) -> Ite
 
 @contextmanager
 def writing(path: FilePath) -> Iterator[IO[bytes]]:
-    """Write a file whole or not at all, as a gzip file if its name ends in ``.gz``."""
+    """Open a file that is written completely or not at all, as a gzip file if its name ends in ``.gz``."""
     with atomic_write(path, "wb") as file:
         if Path(path).suffix.lower() != ".gz":
             yield file
             return
-        # No name and no time inside: the same content gives the same bytes.
+        # Without name and time in the header, the same content gives the same bytes.
         with gzip.GzipFile("", "wb", compresslevel=6, fileobj=file, mtime=0) as packed:
             yield packed  # type: ignore[misc]
 
 
 def error_at(path: FilePath, buffer: np.ndarray, position: int, message: str) -> ValueError:
-    """An error that names file and line."""
+    """Return an error that names file and line."""
     line = int(np.count_nonzero(buffer[:position] == ord("\n"))) + 1
     return ValueError(f"{path}:{line}: {message}")
 
 
 def token_at(buffer: np.ndarray, position: int, longest: int = 40) -> str:
-    """The first text without white space from a byte on, cut where it is long, for messages."""
-    words = buffer[position : position + 8 * longest].tobytes().decode("utf-8", "backslashreplace").split(maxsplit=1)
-    token = words[0] if words else ""
+    """Return the text from a byte up to whitespace, shortened if it is long, for messages."""
+    text = buffer[position : position + 8 * longest].tobytes().decode("utf-8", "backslashreplace")
+    token = "".join(text.split(maxsplit=1)[:1])
     return token if len(token) <= longest else token[:longest] + "…"

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
 
 from podium.data.io.files import FilePath
-
-if TYPE_CHECKING:
-    from podium.data.queries import Queries
+from podium.data.io.letor.reader import read_letor
+from podium.data.queries import Queries
 
 _NAMES = {
     "train": ("trainingset", "train", "training"),
@@ -40,10 +41,10 @@ class Fold:
 
 
 def find_folds(folder: FilePath) -> list[FoldPaths]:
-    """The folds in a folder, ``Fold1``, ``Fold2``, … in the order of their numbers.
+    """Return the folds in a folder, ``Fold1``, ``Fold2``, …, in the order of their numbers.
 
-    Names may be in any case, files plain or ``.gz``. A folder that has no such folders in it, but the three files
-    themselves, is a single fold.
+    Names may be in any case, files plain or ``.gz``. A folder without such folders that holds the three files itself
+    is a single fold.
 
     Raises
     ------
@@ -64,10 +65,8 @@ def find_folds(folder: FilePath) -> list[FoldPaths]:
 def read_fold(paths: FoldPaths, **options: Any) -> Fold:
     """Read the three files of a fold; options go to :func:`podium.read_letor`.
 
-    Files of one fold may differ in the largest index they mention: all get as many features as the widest has.
+    Files of one fold may differ in their largest index: all get as many features as the widest one.
     """
-    from podium.data.io.letor.reader import read_letor
-
     parts = {part: read_letor(getattr(paths, part), **options) for part in _NAMES}
     width = max(queries.n_features for queries in parts.values())
     return Fold(paths.name, **{part: _widened(queries, width) for part, queries in parts.items()})
@@ -91,7 +90,7 @@ def _one_file(folder: Path, part: str) -> Path:
 
 
 def _candidates(folder: Path, part: str) -> list[Path]:
-    """Files that may be this part; a plain file comes before the same one gzipped."""
+    """Return the files that may be this part; a plain file comes before the same one gzipped."""
     names = {f"{name}.txt{packed}" for name in _NAMES[part] for packed in ("", ".gz")}
     return sorted((path for path in folder.iterdir() if path.name.lower() in names), key=lambda path: len(path.name))
 
@@ -101,14 +100,13 @@ def _looked_for(part: str) -> str:
 
 
 def _widened(queries: Queries, width: int) -> Queries:
-    """The same queries with features of zero added up to ``width``."""
+    """Return the same queries with features of zero added up to ``width``."""
     missing = width - queries.n_features
     if missing == 0:
         return queries
-    if queries.is_sparse:
-        features = queries.features.copy()
-        features.resize(features.shape[0], width)
-        return queries.with_features(features)
-    import numpy as np
-
-    return queries.with_features(np.pad(queries.features, ((0, 0), (0, missing))))
+    features = queries.features
+    if isinstance(features, np.ndarray):
+        return queries.with_features(np.pad(features, ((0, 0), (0, missing))))
+    features = features.copy()
+    features.resize(queries.n_documents, width)
+    return queries.with_features(features)

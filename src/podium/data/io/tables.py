@@ -9,12 +9,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from podium.data.frames import require_column
+from podium.data.frames import require_columns
 from podium.data.io.files import FilePath, first_bytes, flat_paths, open_text
 from podium.data.queries import Queries
 
 if TYPE_CHECKING:
     import polars
+
+__all__ = ["read_table"]
 
 PARQUET_MAGIC = b"PAR1"
 SEPARATORS = ",\t;|"
@@ -36,22 +38,31 @@ def read_table(
     qid, label, document_id : str
         Names of the columns. ``label=None`` reads documents without labels, ``document_id=None`` without ids.
     features : list of str, optional
-        By default every other column. All must hold numbers: a column of text that is no feature has to be named as
-        ``document_id`` or left out of the list. Empty fields are read as NaN.
+        By default every other column. All must hold numbers: name a column of text as ``document_id``, or leave it out
+        of the list. Empty fields are read as NaN.
     """
     import polars as pl
 
     files = list(flat_paths(paths))
-    ids = [name for name in (qid, document_id) if name is not None]
-    frames = [_read_frame(path, ids) for path in files]
+    frames = [_read_frame(path, [qid, document_id]) for path in files]
     if not any(frame.height for frame in frames):
         raise ValueError(f"no documents in {', '.join(map(str, files)) or 'no files'}")
+    named = [name for name in (qid, label, document_id) if name is not None]
+    if features is None:
+        features = [name for name in frames[0].columns if name not in named]
     for path, frame in zip(files, frames, strict=True):
         different = set(frame.columns) ^ set(frames[0].columns)
         if different:
             raise ValueError(f"{path} and {files[0]} differ in their columns {', '.join(map(repr, sorted(different)))}")
         with _naming(path):
-            features = _check_columns(frame, qid, label, document_id, features)
+            require_columns(frame, [*named, *features])
+            if not features:
+                raise ValueError(f"no column is left for features besides {', '.join(map(repr, named))}")
+            hint = "; name the feature columns with features=, or the column of document ids with document_id="
+            for name in features:
+                _require_numbers(frame[name], hint)
+            if label is not None:
+                _require_numbers(frame[label])
     together = pl.concat([frame.select(frames[0].columns) for frame in frames], how="vertical_relaxed")
     together = together.with_columns(_integers_if_plain(together[qid]))
     with _naming(*files):
@@ -59,16 +70,15 @@ def read_table(
 
 
 def read_times(path: FilePath, column: str, qid: str = "qid") -> tuple[list[str], dict[str, int]]:
-    """When each query of a table was: the names of all other columns, and the order of queries in time, by query id.
+    """Return the names of a table's other columns, and each query's rank in time, by query id.
 
-    The column may hold numbers, dates or texts that sort as time does (ISO 8601). A query is as late as its latest row.
+    The column may hold numbers, dates or text that sorts by time (ISO 8601). A query's time is that of its latest row.
     """
     import polars as pl
 
     frame = _read_frame(path, [qid])
     with _naming(path):
-        for name in (qid, column):
-            require_column(frame, name)
+        require_columns(frame, [qid, column])
         if frame[column].null_count():
             row = int(frame[column].is_null().arg_max() or 0)
             raise ValueError(f"column {column!r}, row {row + 1} (without the header): a time is missing")
@@ -79,14 +89,14 @@ def read_times(path: FilePath, column: str, qid: str = "qid") -> tuple[list[str]
 
 @contextmanager
 def _naming(*paths: FilePath) -> Iterator[None]:
-    """Errors inside the block name these files."""
+    """Prefix errors raised within the context with the names of these files."""
     try:
         yield
     except ValueError as error:
         raise ValueError(f"{', '.join(map(str, paths))}: {error}") from None
 
 
-def _read_frame(path: FilePath, id_columns: list[str]) -> polars.DataFrame:
+def _read_frame(path: FilePath, id_columns: Sequence[str | None]) -> polars.DataFrame:
     import polars as pl
 
     head = first_bytes(path)
@@ -101,40 +111,21 @@ def _read_frame(path: FilePath, id_columns: list[str]) -> polars.DataFrame:
     separator = max(SEPARATORS, key=header.count)
     names = next(csv.reader([header], delimiter=separator))
     # Ids are text: read as numbers, "007" and "7" would be one.
-    overrides = {name: pl.String for name in id_columns if name in names}
+    overrides = {name: pl.String for name in names if name in id_columns}
     try:
         return pl.read_csv(Path(path), separator=separator, schema_overrides=overrides, infer_schema_length=None)
     except pl.exceptions.PolarsError as error:
-        raise ValueError(_what_is_wrong(path, separator, len(names)) or f"{path}: {error}") from None
+        raise ValueError(_describe_bad_line(path, separator, len(names)) or f"{path}: {error}") from None
 
 
-def _what_is_wrong(path: FilePath, separator: str, n_columns: int) -> str:
-    """Which line of a CSV file has another number of fields than the header; empty if none has."""
+def _describe_bad_line(path: FilePath, separator: str, n_columns: int) -> str:
+    """Name the first line of a CSV file that has more or fewer fields than the header; return "" if there is none."""
     text = open_text(path).tobytes().decode("utf-8", "replace")
-    rows = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
-    for row in rows:
-        if row and len(row) != n_columns:
-            return f"{path}:{rows.line_num}: {len(row)} fields, but the header has {n_columns}"
+    lines = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+    for fields in lines:
+        if fields and len(fields) != n_columns:
+            return f"{path}:{lines.line_num}: {len(fields)} fields, but the header has {n_columns}"
     return ""
-
-
-def _check_columns(
-    frame: polars.DataFrame, qid: str, label: str | None, document_id: str | None, features: Sequence[str] | None
-) -> Sequence[str]:
-    """The feature columns; raises if a named column is missing, or if a feature or label is not a number."""
-    named = [name for name in (qid, label, document_id) if name is not None]
-    for name in [*named, *(features or ())]:
-        require_column(frame, name)
-    if features is None:
-        features = [name for name in frame.columns if name not in named]
-    if not features:
-        raise ValueError(f"no column is left for features besides {', '.join(map(repr, named))}")
-    for name in features:
-        hint = "; name the feature columns with features=, or the column of document ids with document_id="
-        _require_numbers(frame[name], hint)
-    if label is not None:
-        _require_numbers(frame[label])
-    return features
 
 
 def _require_numbers(column: polars.Series, hint: str = "") -> None:
@@ -153,7 +144,7 @@ def _require_numbers(column: polars.Series, hint: str = "") -> None:
 
 
 def _integers_if_plain(ids: polars.Series) -> polars.Series:
-    """Text ids as integers if all of them are what those integers would be written as."""
+    """Convert text ids to integers if all of them are written as those integers would be."""
     import polars as pl
 
     if ids.dtype != pl.String:

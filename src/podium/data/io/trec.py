@@ -1,7 +1,7 @@
-"""TREC files: relevance judgements (qrels), runs, and the two joined as trec_eval joins them.
+"""TREC files: relevance judgments (qrels), runs, and the two joined as trec_eval joins them.
 
 A qrels line reads ``query iteration document grade``, a run line ``query Q0 document rank score tag``. As in trec_eval,
-the rank column says nothing: documents are ranked by score.
+documents are ranked by score and the rank column is ignored.
 """
 
 from __future__ import annotations
@@ -12,26 +12,29 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from podium.data.io.files import FilePath, error_at, open_text, token_at, writing
+from podium.data.io.parsing.columns import numbers, split_columns
+from podium.data.io.parsing.lines import strings
+from podium.data.queries import Queries
 
 if TYPE_CHECKING:
     import polars
 
-    from podium.data.queries import Queries
+__all__ = ["read_qrels", "read_run", "write_run"]
 
 
 @dataclass(frozen=True, slots=True)
 class Qrels:
-    """Grades of judged documents, row by row."""
+    """Grades of judged documents, one entry per line of the file."""
 
     qids: np.ndarray
     document_ids: np.ndarray
     grades: np.ndarray
-    """(n,) float64; negative ones mark what trec_eval takes for not relevant."""
+    """(n,) float64; trec_eval takes negative grades as not relevant."""
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Scores of retrieved documents, row by row."""
+    """Scores of retrieved documents, one entry per line of the file."""
 
     qids: np.ndarray
     document_ids: np.ndarray
@@ -45,11 +48,11 @@ class JudgedRun:
     """A run with its grades, grouped by query: the arrays that metrics take.
 
     Retrieved documents come first, in the order of the run. Judged documents that were not retrieved follow with score
-    −inf: they count in ideal rankings and totals, but are never found.
+    −inf: they count in ideal rankings and totals, but not in the ranking.
     """
 
     labels: np.ndarray
-    """(n,) float64; 0 for documents without a judgement."""
+    """(n,) float64; 0 for documents without a judgment."""
     scores: np.ndarray
     offsets: np.ndarray
     qids: np.ndarray
@@ -58,13 +61,13 @@ class JudgedRun:
     judged: np.ndarray
     """(n,) bool each."""
     queries_not_in_run: tuple[str, ...]
-    """Judged queries without a retrieved document: left out, or, if ``complete``, kept with nothing retrieved."""
+    """Judged queries without a retrieved document: dropped, or, if ``complete``, included with nothing retrieved."""
     queries_not_judged: tuple[str, ...]
-    """Queries of the run without judgements: left out."""
+    """Queries of the run without judgments, which are dropped."""
 
 
 def read_qrels(path: FilePath) -> Qrels:
-    """Read relevance judgements; a document judged twice for a query is an error."""
+    """Read relevance judgments; a document judged twice for a query is an error."""
     buffer, starts, stops = _columns(path, "query iteration document grade", (0, 2, 3))
     qids, documents = _texts(buffer, starts, stops)
     grades = _numbers(path, buffer, starts, stops, "grade")
@@ -83,16 +86,16 @@ def read_run(path: FilePath) -> Run:
 
 
 def judged_run(qrels: Qrels, run: Run, *, complete: bool = False) -> JudgedRun:
-    """Join judgements and run as trec_eval does.
+    """Join judgments and run as trec_eval does.
 
-    Documents without a judgement get grade 0. Queries stand in the order of the judgements.
+    Documents without a judgment get grade 0. Queries are in the order of the judgments.
 
     Parameters
     ----------
     qrels, run
     complete : bool
-        Keep judged queries of which the run has nothing, so that they count as zero in a mean, like ``trec_eval -c``.
-        Without it they are left out, as trec_eval does by default.
+        Include judged queries that are not in the run, so that they count as zero in a mean, like ``trec_eval -c``.
+        By default they are dropped, as trec_eval does.
 
     Examples
     --------
@@ -108,18 +111,18 @@ def judged_run(qrels: Qrels, run: Run, *, complete: bool = False) -> JudgedRun:
     found = _frame(run).with_columns(score=run.scores).with_row_index("found_row")
     queries = judged.select(pl.col("qid").unique(maintain_order=True))
     in_run = queries["qid"].is_in(found["qid"].unique().implode())
-    kept = (queries if complete else queries.filter(in_run)).with_row_index("query")
+    included = (queries if complete else queries.filter(in_run)).with_row_index("query")
     together = (
         found.join(judged, on=["qid", "document"], how="full", coalesce=True)
-        .join(kept, on="qid")
+        .join(included, on="qid")
         .sort("query", "found_row", "judged_row", nulls_last=True)
     )
-    sizes = np.bincount(together["query"].to_numpy(), minlength=kept.height)
+    sizes = np.bincount(together["query"].to_numpy(), minlength=included.height)
     return JudgedRun(
         labels=together["label"].fill_null(0.0).to_numpy(),
         scores=together["score"].fill_null(-np.inf).to_numpy(),
         offsets=np.concatenate(([0], np.cumsum(sizes))).astype(np.int64),
-        qids=np.array(kept["qid"].to_list(), dtype=str),
+        qids=np.array(included["qid"].to_list(), dtype=str),
         document_ids=np.array(together["document"].to_list(), dtype=str),
         retrieved=together["score"].is_not_null().to_numpy(),
         judged=together["label"].is_not_null().to_numpy(),
@@ -132,8 +135,8 @@ def write_run(path: FilePath, queries: Queries, scores: Any, tag: str = "podium"
     """Write scores, given in the grouped order of ``queries``, as a run: best first, ties by document id from Z to A.
 
     That is how trec_eval breaks ties (it compares scores as float32, so it may find more of them). Documents without
-    ids are named by their row in the caller's data, from 1 on. The file appears whole or not at all; a name that ends
-    in ``.gz`` makes it a gzip file.
+    ids are named by their row in the caller's data, from 1 on. The file is written completely or not at all, as a gzip
+    file if its name ends in ``.gz``.
     """
     import polars as pl
 
@@ -150,7 +153,7 @@ def write_run(path: FilePath, queries: Queries, scores: Any, tag: str = "podium"
     documents = documents.astype(str)
     qids = queries.qids.astype(str)[queries.query_of_document]
     for name, texts in (("query id", qids), ("document id", documents), ("tag", np.array([tag]))):
-        _require_words(name, texts)
+        _require_tokens(name, texts)
     repeated = _first_repeated(qids, documents)
     if repeated >= 0:
         document, qid = str(documents[repeated]), str(qids[repeated])
@@ -166,14 +169,14 @@ def write_run(path: FilePath, queries: Queries, scores: Any, tag: str = "podium"
         lines.write_csv(file, include_header=False, quote_style="never")
 
 
-def _require_words(name: str, texts: np.ndarray) -> None:
-    """Raise if one of the texts is not a single word."""
+def _require_tokens(name: str, texts: np.ndarray) -> None:
+    """Raise if one of the texts is empty or has whitespace in it."""
     import polars as pl
 
     bad = np.flatnonzero(pl.Series(texts.tolist(), dtype=pl.String).str.contains(r"^$|\s"))
     if len(bad):
         raise ValueError(
-            f"{name} {str(texts[bad[0]])!r} cannot be written: columns of a run are separated by white space"
+            f"{name} {str(texts[bad[0]])!r} cannot be written: columns of a run are separated by whitespace"
         )
 
 
@@ -185,9 +188,7 @@ def _frame(rows: Qrels | Run) -> polars.DataFrame:
 
 
 def _columns(path: FilePath, names: str, wanted: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The file's bytes, and where the wanted columns start and stop in each line, (n_lines, n_wanted) each."""
-    from podium.data.io.parsing.columns import split_columns
-
+    """Return the file's bytes, and where the wanted columns start and stop in each line, (n_lines, n_wanted) each."""
     buffer = open_text(path)
     starts, stops, problem = split_columns(buffer, len(names.split()), wanted)
     if problem >= 0:
@@ -199,16 +200,12 @@ def _columns(path: FilePath, names: str, wanted: tuple[int, ...]) -> tuple[np.nd
 
 
 def _texts(buffer: np.ndarray, starts: np.ndarray, stops: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The query and document ids: the first two columns."""
-    from podium.data.io.parsing.lines import strings
-
+    """Return the query and document ids: the first two wanted columns."""
     return strings(buffer, starts[:, 0], stops[:, 0]), strings(buffer, starts[:, 1], stops[:, 1])
 
 
 def _numbers(path: FilePath, buffer: np.ndarray, starts: np.ndarray, stops: np.ndarray, what: str) -> np.ndarray:
-    """The third column, finite numbers."""
-    from podium.data.io.parsing.columns import numbers
-
+    """Return the third wanted column, which must hold finite numbers."""
     values, problem = numbers(buffer, starts[:, 2], stops[:, 2])
     if problem >= 0:
         position = int(starts[problem, 2])
@@ -226,7 +223,7 @@ def _require_distinct(
 
 
 def _first_repeated(qids: np.ndarray, documents: np.ndarray) -> int:
-    """The first row whose query and document came before, or -1."""
+    """Return the first row whose query and document occurred before, or -1."""
     import polars as pl
 
     pairs = pl.DataFrame({"qid": qids.tolist(), "document": documents.tolist()})

@@ -1,7 +1,7 @@
 """The compiled parser of LETOR / SVMlight lines: ``grade qid:ID 1:0.5 2:0.1 … # comment``.
 
-Two passes over chunks of whole lines: :func:`survey` counts, so that the arrays can be made and every chunk knows its
-rows; :func:`parse` fills them. Each chunk writes only its own rows.
+There are two passes over chunks of whole lines: :func:`survey` counts, so that the arrays can be made and every chunk
+knows its rows; :func:`parse` fills them. Each chunk writes only its own rows.
 """
 
 # ruff: noqa: SIM109  (compiled code compares numbers faster than it searches tuples)
@@ -47,24 +47,24 @@ _NONE = np.uint64(0)
 
 
 class Rows(NamedTuple):
-    """What the lines of a file say besides their features; starts and stops are bytes of the file."""
+    """What the lines of a file hold besides features; starts and stops are positions in the file."""
 
     labels: np.ndarray
     """(n,) float64."""
     line_start: np.ndarray
     qid: np.ndarray
-    """(n,) int64, where it is a plain integer."""
+    """(n,) int64, if it is a plain integer."""
     qid_start: np.ndarray
-    """-1 where there is none."""
+    """-1 if there is none."""
     qid_stop: np.ndarray
     comment_start: np.ndarray
     comment_stop: np.ndarray
     unsure: np.ndarray
-    """(n,) bool: the line has a number that only Python's ``float`` can be trusted with."""
+    """(n,) bool: the line has a number that only Python's ``float`` rounds correctly for certain."""
 
 
 class Values(NamedTuple):
-    """Where the features go: a flat matrix of ``width`` columns, or the arrays of a CSR matrix if ``width`` is -1."""
+    """Arrays for the features: a flat matrix of ``width`` columns, or those of a CSR matrix if ``width`` is -1."""
 
     data: np.ndarray
     indices: np.ndarray
@@ -91,7 +91,7 @@ def _starts_qid(buffer: np.ndarray, position: int) -> bool:
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _number_before(buffer: np.ndarray, position: int) -> int:
-    """The number whose digits end before ``position``; 0 if there are none or too many."""
+    """Return the number whose digits end before ``position``; 0 if there are none or too many."""
     value, factor = 0, 1
     while position > 0 and ZERO <= buffer[position - 1] <= NINE and factor <= LARGEST_INDEX:
         position -= 1
@@ -102,7 +102,7 @@ def _number_before(buffer: np.ndarray, position: int) -> int:
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def survey(buffer: np.ndarray, start: int, stop: int) -> tuple[int, int, int]:
-    """Of the lines in a chunk: the number of documents, of features, and the largest last index of a line (or -1)."""
+    """Return a chunk's number of documents, number of features, and largest last index of a line (or -1)."""
     n_documents, n_features, widest = 0, 0, -1
     position = start
     while position < stop:
@@ -134,7 +134,7 @@ def survey(buffer: np.ndarray, start: int, stop: int) -> tuple[int, int, int]:
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _parse_qid(buffer: np.ndarray, position: int, row: int, rows: Rows) -> tuple[bool, int]:
-    """Read the query id that starts at ``position``: whether it is a plain integer, and where it ends."""
+    """Read the query id that starts at ``position``; return whether it is a plain integer, and where it ends."""
     stop = _skip_token(buffer, position)
     rows.qid_start[row] = position
     rows.qid_stop[row] = stop
@@ -146,7 +146,7 @@ def _parse_qid(buffer: np.ndarray, position: int, row: int, rows: Rows) -> tuple
         c = byte_at(buffer, i)
         plain &= ZERO <= c <= NINE
         value = 10 * value + (c - ZERO)
-    # "007" and "-0" are names: as integers they could not be told from 7 and 0.
+    # "007" and "-0" are not plain: as integers they could not be told from 7 and 0.
     if byte_at(buffer, first) == ZERO and (n > 1 or negative):
         plain = False
     rows.qid[row] = -value if negative else value
@@ -155,7 +155,7 @@ def _parse_qid(buffer: np.ndarray, position: int, row: int, rows: Rows) -> tuple
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _parse_comment(buffer: np.ndarray, position: int, stop: int, row: int, rows: Rows) -> None:
-    """Note the document id in ``docid = ID …``, or else the whole comment without white space around it."""
+    """Store where the ID in ``docid = ID …`` is, or else the whole comment without whitespace around it."""
     position = skip_blanks(buffer, position)
     while stop > position and is_blank(byte_at(buffer, stop - 1)):
         stop -= 1
@@ -174,7 +174,7 @@ def _parse_comment(buffer: np.ndarray, position: int, stop: int, row: int, rows:
 
 @njit(cache=True, nogil=True, error_model="numpy", forceinline=True)
 def _parse_index(buffer: np.ndarray, position: int) -> tuple[int, int, int]:
-    """The index of the feature at or after ``position``, a status, and where its value starts or what is wrong is."""
+    """Return the index of the next feature, a status, and the position of its value or of the problem."""
     position = skip_blanks(buffer, position)
     start, index = position, 0
     c = byte_at(buffer, position)
@@ -193,14 +193,14 @@ def _parse_index(buffer: np.ndarray, position: int) -> tuple[int, int, int]:
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _repeated_index(buffer: np.ndarray, position: int, n: int) -> int:
-    """Of the ``n`` well-formed features from ``position`` on: where one is whose index came before, or -1."""
+    """Return where, among the ``n`` features from ``position`` on, one repeats an index; -1 if none does."""
     start = position
     keys = np.empty(n, np.int64)  # index, then place in the line
     for i in range(n):
         position = skip_blanks(buffer, position)
         keys[i] = (_parse_index(buffer, position)[0] << 32) | (position - start)
         position = _skip_token(buffer, position)
-    # Shell's sort: lines out of order are rare, and NumPy's sorts would take longer to compile than all the rest.
+    # Shell's sort: lines out of order are rare, and NumPy's sorts would take longer to compile than everything else.
     gap = n
     while gap > 1:
         gap = max(1, int(gap / 2.2))
@@ -228,13 +228,12 @@ def _parse_features(
 ) -> tuple[int, int, int, int, bool]:
     """Parse the features of one line into a row of ``width`` columns, or, if ``width`` is -1, CSR entries.
 
-    Returns a status, the position it concerns (where the features end, if all is well), the number of features, the
-    number of columns they need, and whether a number is unsure. Features beyond the width, but not beyond the limit,
-    are left out.
+    Return a status, the position of the problem (or the end of the features), the number of features, the number of
+    columns they need, and whether a number is unsure. Features beyond the width, but not beyond the limit, are dropped.
     """
     start, n, n_columns, previous, increasing, unsure = position, 0, 0, -1, True, False
     while True:
-        # The usual feature comes first, and without calls that loop over the buffer: Numba counts references for them.
+        # First the usual kind of feature, without calls that loop over the buffer: Numba counts references for those.
         token, index, length = position, 0, 0
         if position + 8 + SHORT_READ <= len(buffer):
             c = buffer[position]
@@ -298,7 +297,7 @@ def parse(
 ) -> tuple[int, int, bool, int]:
     """Parse the lines of a chunk into rows from ``row`` on, CSR entries from ``slot`` on.
 
-    Column numbers of ``limit`` or more are a problem. Returns the first problem and where it is, whether all query ids
+    Column numbers of ``limit`` or more are a problem. Return the first problem and its position, whether all query ids
     are plain integers, and the number of columns that the features need: more than ``values.width`` if a line's last
     index is not its largest.
     """

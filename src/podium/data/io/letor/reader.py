@@ -13,8 +13,9 @@ from scipy import sparse as scipy_sparse
 
 from podium.data.io.files import FilePath, error_at, flat_paths, open_text, token_at
 from podium.data.io.letor import kernels
-from podium.data.io.parsing.lines import chunks_of_lines, end_of_line, in_threads, strings
+from podium.data.io.parsing.lines import chunks_of_lines, end_of_line, strings
 from podium.data.queries import Queries
+from podium.numerics.pool import each
 
 __all__ = ["read_letor"]
 
@@ -32,19 +33,18 @@ def read_letor(
     Parameters
     ----------
     *paths
-        Files, or lists of files. Documents of one query need not stand together, nor even in one file.
+        Files, or lists of files. The documents of a query need not be consecutive, nor even in one file.
     n_features : int, optional
-        Number of features; by default the largest index found. Larger indices are then errors.
+        Number of features, by default the largest index found. If given, larger indices are errors.
     dtype : numpy.float32 or numpy.float64
         Type of the features. Each value is what ``float(text)`` gives, cast to this type.
     sparse : bool
-        Give the features as a SciPy CSR matrix instead of an array. Zeros written in the file are kept as entries.
+        Return the features as a SciPy CSR matrix instead of an array. Zeros written in the file are stored.
     zero_based : bool
         The first feature has index 0. By default it has index 1 as in LETOR, and an index 0 is an error.
     group : path, list of paths, or sequence of int, optional
         For files without ``qid:``: the number of documents of each query, in order, as an array or as a file with one
-        number per line (one file for each data file). By default ``data.txt.query`` beside ``data.txt``, if it
-        exists.
+        number per line (one file for each data file). By default, the file ``data.txt.query`` next to ``data.txt``.
 
     Returns
     -------
@@ -54,9 +54,9 @@ def read_letor(
 
     Notes
     -----
-    Indices of a line may come in any order, but none twice. Features may be ``nan`` and ``inf``, grades must be finite.
-    Blank lines and lines that only hold a comment are skipped; line ends may be ``\\n`` or ``\\r\\n``. A file must not
-    change while it is read. Errors name file and line.
+    The indices of a line may come in any order, but none twice. Features may be ``nan`` and ``inf``, grades must be
+    finite. Blank lines and lines that hold only a comment are skipped; lines may end in ``\\n`` or ``\\r\\n``. A file
+    must not change while it is read. Errors name file and line.
     """
     if np.dtype(dtype) not in (np.float32, np.float64):
         raise ValueError(f"dtype must be numpy.float32 or numpy.float64; got {dtype!r}")
@@ -79,7 +79,7 @@ def read_letor(
 
 @dataclass(slots=True)
 class _File:
-    """A file that has been looked through once."""
+    """A file and what the first pass counted in it."""
 
     path: FilePath
     buffer: np.ndarray
@@ -105,7 +105,7 @@ def _survey(paths: list[FilePath]) -> list[_File]:
     for path in paths:
         buffer = open_text(path)
         chunks = chunks_of_lines(buffer)
-        counts = in_threads(kernels.survey, [(buffer, *chunk) for chunk in chunks])
+        counts = each(kernels.survey, [(buffer, *chunk) for chunk in chunks])
         files.append(_File(path, buffer, chunks, np.array(counts, np.int64).reshape(-1, 3), row, slot))
         row += files[-1].n_documents
         slot += int(files[-1].counts[:, 1].sum())
@@ -134,14 +134,16 @@ def _read_dense(
         needed = _parse(files, rows, values, n_features, first)
         if needed <= width:
             break
-        width = needed  # some line's last index is not its largest
+        width = needed  # the last index of a line was not its largest
     for row, indices, numbers in _parsed_by_python(files, rows):
-        with np.errstate(over="ignore"):  # beyond float32 is infinite, as everywhere
+        with np.errstate(over="ignore"):  # values beyond float32 become infinite, as in the compiled parser
             matrix[row, indices - first] = numbers
     return matrix
 
 
-def _read_sparse(files: list[_File], rows: kernels.Rows, n_features: int | None, dtype: np.dtype, first: int) -> Any:
+def _read_sparse(
+    files: list[_File], rows: kernels.Rows, n_features: int | None, dtype: np.dtype, first: int
+) -> scipy_sparse.csr_matrix:
     n = len(rows.labels)
     n_values = sum(int(file.counts[:, 1].sum()) for file in files)
     indptr = np.zeros(n + 1, np.int32 if n_values <= np.iinfo(np.int32).max else np.int64)
@@ -161,7 +163,7 @@ def _require_memory(n: int, width: int, dtype: np.dtype) -> None:
     if hasattr(os, "sysconf") and size > os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"):
         raise ValueError(
             f"{n} documents × {width} features would take {size / 2**30:.0f} GB, more than this machine has; "
-            "pass sparse=True, or n_features= to find indices that should not be there"
+            "pass sparse=True, or n_features= to find indices that are too large"
         )
 
 
@@ -174,7 +176,7 @@ def _parse(files: list[_File], rows: kernels.Rows, values: kernels.Values, n_fea
         slot = file.first_slot + np.cumsum(file.counts[:, 1]) - file.counts[:, 1]
         starts = zip(file.chunks, row.tolist(), slot.tolist(), strict=True)
         tasks = [(file.buffer, *chunk, r, s, first, limit, rows, values) for chunk, r, s in starts]
-        for problem, position, plain_qids, n_columns in in_threads(kernels.parse, tasks):
+        for problem, position, plain_qids, n_columns in each(kernels.parse, tasks):
             if problem != kernels.NO_PROBLEM:
                 raise _problem(file, problem, position, n_features)
             file.plain_qids &= plain_qids
@@ -200,7 +202,7 @@ def _problem(file: _File, problem: int, position: int, n_features: int | None) -
 
 
 def _parsed_by_python(files: list[_File], rows: kernels.Rows) -> Iterator[tuple[int, np.ndarray, list[float]]]:
-    """Row, indices and values of the few lines that have a number of which the compiled parser was not sure."""
+    """Yield row, indices and values of the few lines with a number of which the compiled parser was not sure."""
     for file in files:
         for row in (file.first_row + np.flatnonzero(rows.unsure[file.rows])).tolist():
             start = int(rows.line_start[row])
@@ -214,7 +216,7 @@ def _parsed_by_python(files: list[_File], rows: kernels.Rows) -> Iterator[tuple[
 
 
 def _have_qids(files: list[_File], rows: kernels.Rows) -> bool:
-    """Whether the lines have query ids; all of them must, or none."""
+    """Return whether the lines have query ids; raise if only some of them do."""
     missing = rows.qid_start < 0
     if missing.all():
         return False
@@ -240,7 +242,7 @@ def _document_ids(files: list[_File], rows: kernels.Rows) -> np.ndarray | None:
 
 
 def _sizes(files: list[_File], group: Any) -> np.ndarray:
-    """Documents of each query, from the caller or from side files."""
+    """Return the number of documents of each query, from the caller or from side files."""
     if group is None:
         group = [_side_file(file.path) for file in files]
         missing = [str(path) for path in group if not path.exists()]
@@ -259,7 +261,7 @@ def _sizes(files: list[_File], group: Any) -> np.ndarray:
 
 
 def _side_file(path: FilePath) -> Path:
-    """``rank.train.query`` for ``rank.train`` and ``rank.train.gz``."""
+    """Return ``rank.train.query`` for ``rank.train`` and ``rank.train.gz``."""
     path = Path(path)
     return Path(f"{path.with_suffix('') if path.suffix.lower() == '.gz' else path}.query")
 

@@ -1,4 +1,4 @@
-"""Files of lines with a fixed number of columns that are parted by white space."""
+"""Lines with a fixed number of columns separated by whitespace."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from podium.data.io.parsing.simd import NEWLINE, byte_at
 
 
 def split_columns(buffer: np.ndarray, n_columns: int, wanted: Sequence[int]) -> tuple[np.ndarray, np.ndarray, int]:
-    """Where the wanted columns of each line start and stop, (n_lines, n_wanted) each.
+    """Return where the wanted columns of each line start and stop, (n_lines, n_wanted) each, and a problem.
 
-    Blank lines are skipped. The last value is the position of the first line that has another number of columns, or -1.
+    Blank lines are skipped. The problem is the position of the first line with more or fewer columns, or -1.
     """
     n_lines = _count_lines(buffer)
     starts = np.empty((n_lines, len(wanted)), np.int64)
@@ -27,7 +27,7 @@ def split_columns(buffer: np.ndarray, n_columns: int, wanted: Sequence[int]) -> 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _count_lines(buffer: np.ndarray) -> int:
-    """Lines that are not blank."""
+    """Count the lines that are not blank."""
     n, position = 0, 0
     while position < len(buffer):
         position = skip_blanks(buffer, position)
@@ -60,7 +60,7 @@ def _split_columns(buffer: np.ndarray, slots: np.ndarray, starts: np.ndarray, st
 
 
 def numbers(buffer: np.ndarray, starts: np.ndarray, stops: np.ndarray) -> tuple[np.ndarray, int]:
-    """The finite numbers in the pieces from ``starts`` to ``stops``, and the first piece that is none, or -1."""
+    """Return the finite numbers in the texts from ``starts`` to ``stops``, and the first text that is none, or -1."""
     values = np.empty(len(starts))
     unsure = np.empty(len(starts), bool)
     problem = int(_numbers(buffer, starts, stops, values, unsure))

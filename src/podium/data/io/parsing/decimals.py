@@ -1,13 +1,13 @@
-"""Decimal text to floating point, in compiled code, to the same bits as Python's ``float``.
+"""Decimal text to floating point in compiled code, bit for bit as Python's ``float`` does it.
 
-Three ways, each exact where it applies:
+There are three ways, each exact where it applies:
 
 - up to 15 digits and a power of ten up to 22: both are exact in float64, so one multiplication or division rounds once
   (Clinger 1990);
-- up to 19 digits: the digits times a 128-bit approximation of the power of ten. The product's error is known, so
-  either every number within it rounds to the same float64, or nothing is claimed (the idea of Lemire 2021);
-- the rest, some numbers in a billion unless they have 20 digits or more or lie at the ends of the range: reported as
-  ``UNSURE``, for the caller to give to ``float``.
+- up to 19 digits: the digits times a 128-bit approximation of the power of ten. The product's error is bounded: if
+  every number within the bound rounds to the same float64, that is the result (the idea of Lemire 2021);
+- the rest, a few numbers in a billion apart from those with 20 digits or more or at the ends of the range: reported
+  as ``UNSURE``, for the caller to pass to ``float``.
 """
 
 # ruff: noqa: SIM109  (compiled code compares numbers faster than it searches tuples)
@@ -33,7 +33,7 @@ EXACT, UNSURE, MALFORMED = 0, 1, 2
 PLUS, MINUS, DOT, ZERO, NINE, LETTER_E = b"+-.09e"
 
 POWERS_OF_TEN = np.array([float(10**k) for k in range(23)])
-"""Those that float64 holds exactly."""
+"""The powers that float64 holds exactly."""
 _WHOLE_POWERS_OF_TEN = 10 ** np.arange(9)
 _LARGEST_EXACT = np.uint64(2**53)
 _ROOM_FOR_A_DIGIT = np.uint64(10**18)
@@ -44,10 +44,10 @@ _LOW_HALF = np.uint64(0xFFFFFFFF)
 
 
 def _power_table() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """10**k for each k: upper and lower half of 128 bits (rounded down, the first bit set), and a power of two."""
+    """Return 10**k for each k: upper and lower half of 128 bits (rounded down, highest bit set), and a power of two."""
     high, low, exponents = [], [], []
     for k in range(_MIN_POWER, _MAX_POWER + 1):
-        extra = 128 + (10 ** abs(k)).bit_length()  # enough bits of a fraction that 128 are left after the leading zeros
+        extra = 128 + (10 ** abs(k)).bit_length()  # leaves 128 bits after the leading zeros
         scaled = 10**k << extra if k >= 0 else (1 << extra) // 10**-k
         excess = scaled.bit_length() - 128
         significand = scaled >> excess
@@ -62,7 +62,7 @@ _HIGH, _LOW, _EXPONENT = _power_table()
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _multiply(a: np.uint64, b: np.uint64) -> tuple[np.uint64, np.uint64]:
-    """The upper and lower 64 bits of a product."""
+    """Return the upper and lower 64 bits of a product."""
     a1, a0, b1, b0 = a >> _32, a & _LOW_HALF, b >> _32, b & _LOW_HALF
     low = a0 * b0
     middle = a1 * b0 + (low >> _32)
@@ -72,9 +72,9 @@ def _multiply(a: np.uint64, b: np.uint64) -> tuple[np.uint64, np.uint64]:
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def scale(digits: np.uint64, power: int, truncated: bool) -> tuple[float, int]:
-    """``digits * 10**power`` correctly rounded, or UNSURE.
+    """Return ``digits * 10**power`` correctly rounded and EXACT, or UNSURE.
 
-    ``truncated`` says that further digits were left out: what counts is some number from ``digits`` to ``digits + 1``.
+    ``truncated`` means that further digits were dropped: the true number is between ``digits`` and ``digits + 1``.
     """
     if not truncated and digits <= _LARGEST_EXACT and -22 <= power <= 22:
         if power < 0:
@@ -96,8 +96,8 @@ def scale(digits: np.uint64, power: int, truncated: bool) -> tuple[float, int]:
         upper = (upper << np.uint64(1)) | (middle >> np.uint64(63))
         middle <<= np.uint64(1)
         exponent -= 1
-    # The table and the product are rounded down: the true value is at most 4 units of `middle` above, or, where digits
-    # were cut off, one unit of the last digit more. If half way between two floats lies within, nothing can be said.
+    # The table and the product are rounded down: the true value is at most 4 units of `middle` higher, or, where digits
+    # were dropped, one unit of the last digit more. If the midpoint of two floats lies within, rounding is unsure.
     rest = upper & np.uint64(0x7FF)
     margin = np.uint64(0)
     if truncated:
@@ -117,7 +117,7 @@ def scale(digits: np.uint64, power: int, truncated: bool) -> tuple[float, int]:
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _is_word(buffer: np.ndarray, position: int, word: bytes) -> bool:
-    """Is this ASCII word, given in lower case, at ``position`` in any case?"""
+    """Return whether this ASCII word, given in lower case, is at ``position`` in any case."""
     for i in range(len(word)):  # noqa: SIM110  (Numba compiles no generator expressions)
         if (byte_at(buffer, position + i) | 0x20) != word[i]:
             return False
@@ -126,7 +126,7 @@ def _is_word(buffer: np.ndarray, position: int, word: bytes) -> bool:
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _parse_name(buffer: np.ndarray, position: int) -> tuple[float, int, int]:
-    """``nan``, ``inf`` or ``infinity``."""
+    """Read ``nan``, ``inf`` or ``infinity``."""
     if _is_word(buffer, position, b"infinity"):
         return np.inf, EXACT, position + 8
     if _is_word(buffer, position, b"inf"):
@@ -138,9 +138,9 @@ def _parse_name(buffer: np.ndarray, position: int) -> tuple[float, int, int]:
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def parse_number(buffer: np.ndarray, position: int) -> tuple[float, int, int]:
-    """Read the number that starts at ``position``: its value, EXACT / UNSURE / MALFORMED, and where it ends.
+    """Return the value of the number that starts at ``position``, EXACT / UNSURE / MALFORMED, and where it ends.
 
-    What follows the number is the caller's to check.
+    The caller checks what follows the number.
     """
     start = position
     sign = byte_at(buffer, position)
@@ -186,15 +186,15 @@ def parse_number(buffer: np.ndarray, position: int) -> tuple[float, int, int]:
 
 
 SHORT_READ = 32
-"""Bytes from its start on that :func:`parse_short` may look at."""
+"""Bytes from ``position`` on that :func:`parse_short` may read."""
 
 
 @njit(cache=True, nogil=True, error_model="numpy", forceinline=True)
 def parse_short(buffer: np.ndarray, position: int) -> tuple[float, int]:
-    """Read a number such as "3", "-0.25" or "13.106251": its value and length; length 0 for any longer or other text.
+    """Return value and length of a number such as "3", "-0.25" or "13.106251"; length 0 for any longer or other text.
 
-    Nearly all numbers in data files are of this kind, and their lengths vary: so there is no branch that depends on a
-    length, which no processor could predict, and the length does not wait for the digits.
+    Nearly all numbers in data files are of this kind, of varying length: so no branch depends on a length, which no
+    processor could predict, and the length is known before the digits are.
     """
     length = length_of_token(buffer, position)
     word = load_word_unchecked(buffer, position)

@@ -1,14 +1,10 @@
-"""Lines and the pieces of text in them, over arrays of bytes, in compiled code."""
+"""Lines in arrays of bytes, and pieces of them as strings."""
 
 # ruff: noqa: SIM109  (compiled code compares numbers faster than it searches tuples)
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from numba import njit
@@ -21,7 +17,7 @@ SPACE, TAB, CARRIAGE_RETURN, HASH = b" \t\r#"
 
 @njit(cache=True, nogil=True, error_model="numpy", forceinline=True)
 def is_blank(c: int) -> bool:
-    """White space within a line."""
+    """Return whether it is whitespace within a line."""
     return c == SPACE or c == TAB or NEWLINE < c <= CARRIAGE_RETURN
 
 
@@ -34,7 +30,7 @@ def skip_blanks(buffer: np.ndarray, position: int) -> int:
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def end_of_line(buffer: np.ndarray, position: int) -> int:
-    """Where the line that goes on at ``position`` ends: its line end, or the end of the buffer."""
+    """Return the position of the next newline, or the end of the buffer."""
     while position < len(buffer):
         found = equal_to(buffer, position, NEWLINE)
         if found != np.uint64(0):
@@ -44,38 +40,16 @@ def end_of_line(buffer: np.ndarray, position: int) -> int:
 
 
 def chunks_of_lines(buffer: np.ndarray) -> list[tuple[int, int]]:
-    """Spans of whole lines, some megabytes each, for threads to work on."""
+    """Divide the buffer into spans of whole lines, some megabytes each, for threads to work on."""
     inner = [int(end_of_line(buffer, p)) + 1 for p in range(CHUNK_BYTES, len(buffer) - CHUNK_BYTES // 2, CHUNK_BYTES)]
     return list(pairwise(sorted({0, *(p for p in inner if p < len(buffer)), len(buffer)})))
 
 
-def in_threads(function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
-    """Results of ``function(*args)`` for each ``args``, in order.
-
-    The functions are compiled ones that release the interpreter lock. Threads of our own take the next chunk as they
-    get done, where Numba's would share chunks out beforehand; and Ctrl-C works between chunks.
-    """
-    if len(arguments) < 2:
-        return [function(*args) for args in arguments]
-    pool = ThreadPoolExecutor(min(_n_cores(), len(arguments)))
-    try:
-        return list(pool.map(lambda args: function(*args), arguments))
-    finally:
-        pool.shutdown(cancel_futures=True)
-
-
-def _n_cores() -> int:
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:  # not on this platform
-        return os.cpu_count() or 1
-
-
 def strings(buffer: np.ndarray, starts: np.ndarray, stops: np.ndarray) -> np.ndarray:
-    """The pieces from ``starts`` to ``stops`` as an array of strings.
+    """Return the pieces from ``starts`` to ``stops`` as an array of strings.
 
-    Bytes that are not UTF-8 appear as ``\\xNN``, so that different texts stay different. A few very long texts among
-    short ones would make NumPy's fixed-width strings huge: then it is an array of Python strings.
+    Bytes that are not UTF-8 appear as ``\\xNN``, so that different pieces stay different. NumPy's fixed-width strings
+    would be huge with a few very long ones among short ones: then the result is an array of Python strings.
     """
     lengths = stops - starts
     width = max(int(lengths.max(initial=0)), 1)
@@ -96,7 +70,7 @@ def _decode(text: bytes) -> str:
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _gather(buffer: np.ndarray, starts: np.ndarray, stops: np.ndarray, characters: np.ndarray) -> bool:
-    """Copy each piece into its row of ``characters``; False if one holds more than ASCII."""
+    """Copy each piece into its row of ``characters``; return whether all of them are ASCII."""
     ascii_only = True
     for i in range(len(starts)):
         row, start = characters[i], starts[i]

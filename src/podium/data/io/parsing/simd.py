@@ -1,7 +1,7 @@
-"""Text read many bytes at a time: the few machine instructions that compiled parsers are made of.
+"""Many bytes of text at a time: the few machine instructions that the compiled parsers are made of.
 
 A *word* is a ``uint64`` of eight characters whose lowest byte is the first (every platform Numba compiles for is
-little-endian). Past the end of a buffer there are only line ends, so a parser needs no special case for a last line
+little-endian). Reading past the end of a buffer gives newlines, so a parser needs no special case for a last line
 without one.
 """
 
@@ -33,7 +33,7 @@ def _load(context: Any, builder: Any, signature: Any, args: Any, what: Any) -> A
 
 @intrinsic  # type: ignore[untyped-decorator]
 def load_word_unchecked(typingctx: Any, buffer: Any, position: Any) -> Any:
-    """The eight bytes at ``position``; the caller has checked that they exist."""
+    """Return the eight bytes at ``position``; the caller has checked that they exist."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return _load(context, builder, signature, args, ir.IntType(64))
@@ -42,7 +42,7 @@ def load_word_unchecked(typingctx: Any, buffer: Any, position: Any) -> Any:
 
 
 def _compare_many(n: int, operator: str) -> Callable[..., Any]:
-    """A function of (buffer, position, byte): for each of ``n`` bytes, a bit that says if its comparison holds."""
+    """Return a function of (buffer, position, byte) that gives one bit per comparison of ``n`` bytes with that byte."""
 
     def compare(typingctx: Any, buffer: Any, position: Any, byte: Any) -> Any:
         vector = ir.VectorType(ir.IntType(8), n)
@@ -64,7 +64,7 @@ _below_many = _compare_many(16, "<")
 
 
 def _bit_counter(instruction: Callable[[Any, Any], Any]) -> Callable[..., Any]:
-    """A function of a ``uint64`` that is one machine instruction."""
+    """Return a function of a ``uint64`` that is one machine instruction."""
 
     def count(typingctx: Any, word: Any) -> Any:
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -86,13 +86,13 @@ count_ones = _bit_counter(lambda builder, word: builder.ctpop(word))
 
 @njit(cache=True, nogil=True, error_model="numpy", forceinline=True)
 def byte_at(buffer: np.ndarray, position: int) -> Any:
-    """The byte at ``position``, or a line end past the end of the buffer."""
+    """Return the byte at ``position``, or a newline past the end of the buffer."""
     return np.int64(buffer[position]) if position < len(buffer) else np.int64(NEWLINE)
 
 
 @njit(cache=True, nogil=True, error_model="numpy", forceinline=True)
 def load_word(buffer: np.ndarray, position: int) -> np.uint64:
-    """The eight bytes at ``position``, line ends standing for what is past the end of the buffer."""
+    """Return the eight bytes at ``position``, with newlines past the end of the buffer."""
     if position + 8 <= len(buffer):
         return load_word_unchecked(buffer, position)
     word = _NEWLINES
@@ -103,7 +103,7 @@ def load_word(buffer: np.ndarray, position: int) -> np.uint64:
 
 @njit(cache=True, nogil=True, error_model="numpy", forceinline=True)
 def equal_to(buffer: np.ndarray, position: int, byte: int) -> np.uint64:
-    """One bit, from the lowest on, for each of the ``WIDE`` bytes at ``position``: is it this one?"""
+    """Return one bit for each of the ``WIDE`` bytes at ``position``, the lowest for the first: is it this byte?"""
     if position + WIDE <= len(buffer):
         return _equal_many(buffer, position, byte)
     bits = np.uint64(0)
@@ -114,29 +114,29 @@ def equal_to(buffer: np.ndarray, position: int, byte: int) -> np.uint64:
 
 @njit(cache=True, nogil=True, error_model="numpy", forceinline=True)
 def length_of_token(buffer: np.ndarray, position: int) -> int:
-    """How many of the 16 bytes at ``position``, which must exist, come before the first one below "+".
+    """Return how many of the 16 bytes at ``position``, which must exist, come before the first one below "+".
 
-    White space and ``#`` are below it, everything that numbers are written with is not.
+    Whitespace and ``#`` are below it, everything that numbers are written with is not.
     """
     return trailing_zeros(_below_many(buffer, position, 0x2B) | np.uint64(1 << 16))
 
 
 @njit(cache=True, nogil=True, error_model="numpy", forceinline=True)
 def count_digits(word: np.uint64) -> int:
-    """How many of the word's characters, from the first on, are digits (0 to 8)."""
-    # A byte that is no digit may carry into those behind it, but never into those before it, and the first one counts.
+    """Return how many of the word's first characters are digits (0 to 8)."""
+    # A byte that is no digit may carry into later bytes, never into earlier ones, and only the first of them matters.
     nibbles = word ^ _ZEROS
     return trailing_zeros(((nibbles + _ABOVE_NINE) | nibbles) & _HIGH_BITS) >> 3
 
 
 @njit(cache=True, nogil=True, error_model="numpy", forceinline=True)
 def digits_value(word: np.uint64, n: int) -> np.uint64:
-    """The number that the word's first ``n`` characters (0 to 8, all digits) spell.
+    """Return the number that the word's first ``n`` characters (0 to 8, all digits) spell.
 
-    The digits move to the end of the word, zeros before them; then neighbours merge into numbers of two, four and
+    The digits move to the end of the word, with zeros before them; then neighbors merge into numbers of two, four and
     eight digits.
     """
-    half_way = np.uint64(32 - 4 * n)  # in two steps, because a shift by the whole 64 bits is undefined
+    half_way = np.uint64(32 - 4 * n)  # in two steps, because a shift by 64 bits is undefined
     pairs = ((word ^ _ZEROS) << half_way) << half_way
     pairs = pairs * np.uint64(10) + (pairs >> np.uint64(8))
     fours = pairs & np.uint64(0x00FF00FF00FF00FF)
