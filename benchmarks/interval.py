@@ -3,7 +3,7 @@
     python benchmarks/interval.py [--quick]
 
 2,000 lists of 120 documents in five grades, scores of three spreads; a gradient pass over all of them, best of several.
-The peer is Clarabel, called directly (no modelling layer) on the smallest program that says the same, with one unknown
+The peer is Clarabel, called directly (no modeling layer) on the smallest program that says the same, with one unknown
 for each document's new place besides the intervals' ends and the slacks; building its matrices is not timed, and its
 fastest list counts. It solves to its default tolerance of 1e-8, Podium exactly. The exponents are slopes of log time
 against log n for one long list.

@@ -2,7 +2,7 @@
 
     python benchmarks/linear.py [--quick] [--repeat N]
 
-Each contestant minimises the same objective, mean ListNet loss plus L2, from zero on the same standardized data, and is
+Each contestant minimizes the same objective, mean ListNet loss plus L2, from zero on the same standardized data, and is
 timed until its objective is within a relative 1e-6 of the best that any of them found. Needs PyTorch. Other work on the
 machine disturbs the figures: compare ratios within one run, not times of two.
 """

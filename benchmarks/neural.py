@@ -3,7 +3,7 @@
     python benchmarks/neural.py [--quick]
 
 63 queries of 150 documents with 25 features, as a fold of OHSUMED has; one gradient step (Adam) per query, float32. The
-PyTorch side factorises the pairwise layer as Podium does, uses its fused Adam and is timed with one thread and with
+PyTorch side factorizes the pairwise layer as Podium does, uses its fused Adam and is timed with one thread and with
 all, of which the faster counts. Times are the best epoch of several; both sides must meet the same loss in the first.
 
 A last line trains BoltzRank with energies summed over all pairs of documents in each step, O(K m²) for K rankings of m

@@ -8,7 +8,7 @@ web search; 1,000 more lists are held out. Everyone grows 100 trees of 31 leaves
 
 podium        ``podium.LambdaMART()``: gradients by LambdaRankLoss, the same bits for any number of threads.
 podium fast   The same with ``deterministic=False``.
-lambdarank    LightGBM's own, with its normalisation (``lambdarank_norm``) and its default truncation, as Podium's.
+lambdarank    LightGBM's own, with its normalization (``lambdarank_norm``) and its default truncation, as Podium's.
 xendcg        LightGBM's rank_xendcg.
 l2            LightGBM's regression on 2^grade − 1: no list at all, and a rival nevertheless.
 xgboost       rank:ndcg, 31 leaves, histograms.

@@ -141,7 +141,7 @@ def picture(panels: dict[str, dict[str, Result]], path: Path) -> None:
             axis.plot(np.arange(1, len(curve) + 1), curve, label=NAMES[name], lw=1.4)
         axis.set(title=title, xlabel="trees", ylabel="NDCG@5, test")
         axis.grid(alpha=0.3)
-    axes[0][0].axhline(0.4609, color="grey", ls=":", label="IntervalRank, published (LETOR 3.0)")
+    axes[0][0].axhline(0.4609, color="gray", ls=":", label="IntervalRank, published (LETOR 3.0)")
     axes[0][0].legend(fontsize=8, ncol=2, loc="lower right")
     figure.tight_layout()
     figure.savefig(path, dpi=120)

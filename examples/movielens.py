@@ -4,9 +4,9 @@
 
 u.data is that of MovieLens 100K (or any file of ratings from 1 to 5). Of each user, N ratings are trained on and all
 others tested; users with fewer than N + 10 are left out. The first part repeats Table 3 of Truyen, Phung and Venkatesh
-(SDM 2011): five factors, no biases, no regularisation. The second compares what Podium does best with the floor and
+(SDM 2011): five factors, no biases, no regularization. The second compares what Podium does best with the floor and
 with rivals, whose settings are chosen for each N on a third of the training ratings of three replicates. Significance:
-each user's values averaged over the replicates, paired randomisation test over users.
+each user's values averaged over the replicates, paired randomization test over users.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def bare(loss: Any, trainer: Any) -> Any:
     )
 
 
-# The paper does not say when its training ends, which without regularisation matters. L-BFGS ends as it does there for
+# The paper does not say when its training ends, which without regularization matters. L-BFGS ends as it does there for
 # documents; fifty epochs of Adam end well before the optimum.
 BATCH = LBFGS(max_iter=100, tolerance=1e-5)
 STEPS = Stochastic(epochs=50, batch_size=10, learning_rate=0.01, patience=None)

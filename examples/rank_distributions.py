@@ -36,7 +36,7 @@ def truth(scores: np.ndarray) -> np.ndarray:
 
 
 def boltzmann(scores: np.ndarray) -> np.ndarray:
-    """Swapping neighbours i and j multiplies a ranking's probability by exp(k (s_i − s_j)).
+    """Swapping neighbors i and j multiplies a ranking's probability by exp(k (s_i − s_j)).
 
     The paper leaves k open ("a proper setting"). Here it is the one whose logistic function is closest to the normal
     distribution of a difference of scores, 1.702 / (√2 σ); it is not fitted to the result.
@@ -49,9 +49,9 @@ def boltzmann(scores: np.ndarray) -> np.ndarray:
 
 
 def softrank(scores: np.ndarray, approximation: str) -> np.ndarray:
-    """The product of the three documents' rank probabilities, normalised over the six rankings.
+    """The product of the three documents' rank probabilities, normalized over the six rankings.
 
-    Without normalising (a third of the mass lies on ties of ranks that no ranking has) the divergence is larger still.
+    Without normalizing (a third of the mass lies on ties of ranks that no ranking has) the divergence is larger still.
     """
     of_document = rank_distribution(scores, [0, 3], SIGMA, approximation)
     p = of_document[np.arange(3), RANKS - 1].prod(axis=1)
@@ -87,11 +87,11 @@ def draw(path: str, divergences: dict[str, np.ndarray], scores: np.ndarray) -> N
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    colours = {"truth": "#30343b", "Boltzmann": "#2a7f8e", "rank-binomial": "#d98c3f", "normal": "#b5b9c1"}
+    colors = {"truth": "#30343b", "Boltzmann": "#2a7f8e", "rank-binomial": "#d98c3f", "normal": "#b5b9c1"}
     figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.6), width_ratios=(1.8, 1), layout="constrained")
     bars = {"truth": truth(scores), **{name: method(scores) for name, method in METHODS.items()}}
     for b, (name, p) in enumerate(bars.items()):
-        left.bar(np.arange(6) + 0.2 * (b - 1.5), p, width=0.2, label=name, color=colours[name])
+        left.bar(np.arange(6) + 0.2 * (b - 1.5), p, width=0.2, label=name, color=colors[name])
     orders = ["".join("ABC"[d] for d in np.argsort(ranks)) for ranks in RANKS]
     left.set_xticks(range(6), orders)
     left.set_xlabel("ranking, best first")
@@ -100,9 +100,9 @@ def draw(path: str, divergences: dict[str, np.ndarray], scores: np.ndarray) -> N
     left.legend(frameon=False)
     names = list(divergences)
     means = [divergences[name].mean() for name in names]
-    colours_of_bars = [colours[name] for name in names]
+    colors_of_bars = [colors[name] for name in names]
     errors = [1.96 * divergences[name].std() / np.sqrt(len(divergences[name])) for name in names]
-    right.bar([name.replace("-", "-\n") for name in names], means, yerr=errors, color=colours_of_bars, capsize=3)
+    right.bar([name.replace("-", "-\n") for name in names], means, yerr=errors, color=colors_of_bars, capsize=3)
     for x, (mean, error) in enumerate(zip(means, errors, strict=True)):
         right.annotate(f"{mean:.3f}", (x, mean + error), (0, 3), textcoords="offset points", ha="center", fontsize=9)
     right.set_ylabel("KL divergence from the truth")

@@ -51,10 +51,10 @@ class SetTransformer(nn.Module):
 
 
 def relative_lists(n_queries: int = 150, length: int = 12, n_features: int = 6, seed: int = 0) -> Queries:
-    """Lists around a centre of their own; a document's grade falls with its distance from that centre."""
+    """Lists around a center of their own; a document's grade falls with its distance from that center."""
     rng = np.random.default_rng(seed)
-    centres = rng.normal(0.0, 2.0, (n_queries, 1, n_features))
-    x = centres + rng.normal(0.0, 1.0, (n_queries, length, n_features))
+    centers = rng.normal(0.0, 2.0, (n_queries, 1, n_features))
+    x = centers + rng.normal(0.0, 1.0, (n_queries, length, n_features))
     distance = ((x - x.mean(axis=1, keepdims=True)) ** 2).sum(axis=2)
     place = distance.argsort(axis=1).argsort(axis=1)
     grades = np.select([place < length // 6, place < length // 2], [2, 1], 0)

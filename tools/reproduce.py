@@ -221,7 +221,7 @@ def tests(comparison) -> list[str]:
         f"## Against {reference}",
         "",
         f"Differences of {comparison.primary} over the {comparison.n_queries} test {unit}, method minus {reference}, "
-        "with 95 % bootstrap interval; d is Cohen's, of paired values; p from the paired randomisation test, "
+        "with 95 % bootstrap interval; d is Cohen's, of paired values; p from the paired randomization test, "
         "Holm-corrected.",
         "",
         "| method | difference | interval | d | wins / ties / losses | p |",
