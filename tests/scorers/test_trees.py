@@ -15,7 +15,7 @@ import podium
 from podium.data.queries import Queries
 from podium.losses import DavidsonLoss, LambdaRankLoss, RegressionLoss
 from podium.scorers import Linear, Trees
-from podium.scorers.trees.scorer import TreesModel
+from podium.scorers.trees.model import TreesModel
 from podium.training import LBFGS, Boosting
 
 SMALL = {"n_trees": 8, "n_leaves": 6}

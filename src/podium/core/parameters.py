@@ -87,7 +87,9 @@ def require_number(name: str, value: Any, *, at_least: float = -math.inf, above:
         raise ValueError(f"{name} must be a finite number{bound}; got {value!r}")
 
 
-def require_count(name: str, value: Any, *, at_least: int = 1) -> None:
-    """Raise unless ``value`` is a whole number of at least ``at_least``."""
+def require_count(name: str, value: Any, *, at_least: int = 1, optional: bool = False) -> None:
+    """Raise unless ``value`` is a whole number of at least ``at_least``, or None where it is optional."""
+    if value is None and optional:
+        return
     if not isinstance(value, Integral) or isinstance(value, bool) or value < at_least:
         raise ValueError(f"{name} must be a whole number of at least {at_least}; got {value!r}")

@@ -11,7 +11,7 @@ import numpy as np
 from podium.core.atomic import atomic_write
 from podium.data.queries import Queries
 from podium.rankers.estimator import BaseRanker
-from podium.scorers.trees.scorer import TreesModel
+from podium.scorers.trees.model import TreesModel
 
 
 class TreeMethods(BaseRanker):

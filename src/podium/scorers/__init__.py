@@ -6,7 +6,8 @@ from podium.scorers.linear.scorer import Linear, LinearModel
 from podium.scorers.network.mlp import MLP, MLPModel
 from podium.scorers.network.potentials import Potentials, PotentialsModel
 from podium.scorers.torch import Torch, TorchModel
-from podium.scorers.trees.scorer import Trees, TreesModel
+from podium.scorers.trees.model import TreesModel
+from podium.scorers.trees.scorer import Trees
 
 __all__ = [
     "MLP",

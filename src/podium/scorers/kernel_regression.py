@@ -132,10 +132,9 @@ class Kernel(Scorer):
         if queries.is_sparse:
             raise ValueError("kernel regression needs dense features: queries.with_features(features.toarray())")
         rows: Any = slice(None)
-        if self.n_landmarks is not None:
-            require_count("n_landmarks", self.n_landmarks)
-            if self.n_landmarks < queries.n_documents:
-                rows = np.sort(rng.choice(queries.n_documents, self.n_landmarks, replace=False))
+        require_count("n_landmarks", self.n_landmarks, optional=True)
+        if self.n_landmarks is not None and self.n_landmarks < queries.n_documents:
+            rows = np.sort(rng.choice(queries.n_documents, self.n_landmarks, replace=False))
         widths = rng.uniform(0.0, 1.0, queries.n_features) if self.initial == "uniform" else np.ones(queries.n_features)
         qids = np.repeat(queries.qids, queries.sizes)[rows] if self.leave_out == "query" else None
         return KernelModel(widths, queries.features[rows], queries.labels[rows], qids)

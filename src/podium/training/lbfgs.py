@@ -109,8 +109,7 @@ class LBFGS(Trainer):
         require_number("gradient_tolerance", self.gradient_tolerance, at_least=0)
         require_count("memory", self.memory)
         require_choice("select", self.select, ("last", "best"))
-        if self.patience is not None:
-            require_count("patience", self.patience)
+        require_count("patience", self.patience, optional=True)
 
 
 def _at_rounding(losses: list[float]) -> bool:

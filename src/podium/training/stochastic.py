@@ -115,8 +115,7 @@ class Stochastic(Trainer):
         require_number("momentum", self.momentum, at_least=0)
         if self.momentum >= 1:
             raise ValueError(f"momentum must be below 1; got {self.momentum!r}")
-        if self.patience is not None:
-            require_count("patience", self.patience)
+        require_count("patience", self.patience, optional=True)
         require_count("restarts", self.restarts)
 
 

@@ -8,17 +8,17 @@ own. They are grown by :class:`podium.training.Boosting`. The model is LightGBM'
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
-from typing import Any, ClassVar, Literal, Self
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from podium.core.arrays import Arrays
 from podium.core.parameters import require_choice, require_count, require_number
 from podium.data.queries import Queries
-from podium.scorers.base import Model, Scorer
-from podium.scorers.trees.text import check_trees
+from podium.numerics.pool import LITTLE_WORK, n_threads
+from podium.scorers.base import Scorer
+from podium.scorers.trees.growth import TreeGrowth
+from podium.scorers.trees.model import TreesModel
 
 OWN_NAMES = {
     "num_iterations": "n_trees",
@@ -100,16 +100,27 @@ class Trees(Scorer):
     trained_by: ClassVar[Literal["boosting"]] = "boosting"
     accepts_missing: ClassVar[bool] = True
     scale_free: ClassVar[bool] = True
+    model_class: ClassVar[type[TreesModel]] = TreesModel
 
-    def check(self) -> None:
+    def grow(
+        self, queries: Queries, validation: Queries | None, constant: float, rng: np.random.Generator
+    ) -> TreeGrowth:
+        """Return a growth without trees, whose scores are ``constant``."""
+        self._check()
+        settings = self._lightgbm_settings(queries, seed=int(rng.integers(2**31 - 1)))
+        columns = [_column(queries, feature, "categorical") for feature in self.categorical or ()]
+        growth = TreeGrowth(queries, validation, constant, settings, columns)
+        growth.check_names(self.lightgbm_params or {})
+        return growth
+
+    def _check(self) -> None:
         """Raise unless the parameters make sense."""
         require_count("n_trees", self.n_trees)
         require_count("n_leaves", self.n_leaves, at_least=2)
         require_number("learning_rate", self.learning_rate, above=0)
         require_count("min_documents_in_leaf", self.min_documents_in_leaf)
         require_number("l2", self.l2, at_least=0)
-        if self.max_depth is not None:
-            require_count("max_depth", self.max_depth)
+        require_count("max_depth", self.max_depth, optional=True)
         for name in ("query_fraction", "document_fraction", "feature_fraction"):
             require_number(name, getattr(self, name), above=0)
             if getattr(self, name) > 1:
@@ -120,8 +131,8 @@ class Trees(Scorer):
             if name in REFUSED_NAMES:
                 raise ValueError(f"lightgbm_params cannot set {name}: the loss and the trainer see to it")
 
-    def parameters(self, queries: Queries, *, seed: int, n_threads: int) -> dict[str, Any]:
-        """All of this as LightGBM's parameters."""
+    def _lightgbm_settings(self, queries: Queries, seed: int) -> dict[str, Any]:
+        """Return the parameters under LightGBM's names."""
         sampled = self.document_fraction < 1
         return {
             **(self.lightgbm_params or {}),
@@ -137,22 +148,22 @@ class Trees(Scorer):
             "bagging_fraction": self.document_fraction,
             "bagging_freq": int(sampled),
             "feature_fraction": self.feature_fraction,
-            "monotone_constraints": self.directions(queries),
+            "monotone_constraints": self._directions(queries),
             "deterministic": self.deterministic,
             "force_col_wise": self.deterministic,  # a histogram is then summed by one thread, in order
             "seed": seed,
-            "num_threads": n_threads,
+            "num_threads": 1 if queries.features.size < LITTLE_WORK else n_threads(),
             "verbosity": -1,
         }
 
-    def directions(self, queries: Queries) -> list[int] | None:
-        """−1, 0 or +1 for each feature; None where all are free."""
+    def _directions(self, queries: Queries) -> list[int] | None:
+        """Return −1, 0 or +1 for each feature; None where all are free."""
         if self.monotone is None:
             return None
         if isinstance(self.monotone, Mapping):
             signs = [0] * queries.n_features
             for feature, sign in self.monotone.items():
-                signs[column(queries, feature, "monotone")] = sign
+                signs[_column(queries, feature, "monotone")] = sign
         else:
             signs = list(self.monotone)
             if len(signs) != queries.n_features:
@@ -161,13 +172,9 @@ class Trees(Scorer):
             require_choice("monotone", sign, (-1, 0, 1))  # type: ignore[arg-type]
         return [int(sign) for sign in signs]
 
-    def categories(self, queries: Queries) -> list[int]:
-        """The columns that hold categories."""
-        return [column(queries, feature, "categorical") for feature in self.categorical or ()]
 
-
-def column(queries: Queries, feature: Any, parameter: str) -> int:
-    """The number of a feature given by number or name."""
+def _column(queries: Queries, feature: Any, parameter: str) -> int:
+    """Return the number of a feature given by number or name."""
     if isinstance(feature, str):
         names = queries.feature_names or ()
         if feature not in names:
@@ -177,89 +184,3 @@ def column(queries: Queries, feature: Any, parameter: str) -> int:
     if not 0 <= int(feature) < queries.n_features:
         raise ValueError(f"{parameter} names the feature {feature!r}; they are numbered 0 to {queries.n_features - 1}")
     return int(feature)
-
-
-class TreesModel(Model):
-    """A sum of trees, as LightGBM's text."""
-
-    n_features: int
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self.n_features = self.booster.num_feature()
-
-    @cached_property
-    def booster(self) -> Any:
-        """LightGBM's own object, for all that it can do."""
-        lightgbm = import_lightgbm()
-        try:
-            return lightgbm.Booster(model_str=self.text)
-        except lightgbm.basic.LightGBMError as error:
-            raise ValueError(f"LightGBM cannot read the model's trees: {error}") from None
-
-    @property
-    def n_trees(self) -> int:
-        return int(self.booster.num_trees())
-
-    def scores(self, queries: Queries, n_trees: int | None = None) -> np.ndarray:
-        """Scores by all trees, or by the first ``n_trees``."""
-        return self._predict(queries, num_iteration=-1 if n_trees is None else n_trees)
-
-    def staged_scores(self, queries: Queries) -> Iterator[np.ndarray]:
-        """Scores after each tree."""
-        scores = np.zeros(queries.n_documents)
-        for k in range(self.n_trees):
-            scores = scores + self._predict(queries, start_iteration=k, num_iteration=1)
-            yield scores
-
-    def contributions(self, queries: Queries) -> np.ndarray:
-        """(n_documents, n_features + 1) SHAP values: each feature's part in the score, and the expected score last."""
-        return self._predict(queries, pred_contrib=True)
-
-    def feature_importance(self, kind: str = "gain") -> np.ndarray:
-        """(n_features,) what splits on each feature gained in total, or how many there are (``"split"``)."""
-        require_choice("kind", kind, ("gain", "split"))
-        return np.asarray(self.booster.feature_importance(kind), dtype=np.float64)
-
-    def _predict(self, queries: Queries, **how: Any) -> np.ndarray:
-        from numba import get_num_threads
-
-        if queries.n_documents == 0:
-            return np.zeros((0, self.n_features + 1) if how.get("pred_contrib") else 0)
-        threads = 1 if queries.n_documents < 1000 else get_num_threads()
-        values = self.booster.predict(rows_for_lightgbm(queries), raw_score=True, num_threads=threads, **how)
-        return np.asarray(values.toarray() if hasattr(values, "toarray") else values, dtype=np.float64)
-
-    def to_arrays(self) -> Arrays:
-        return {"trees": self.text}
-
-    @classmethod
-    def from_arrays(cls, scorer: Scorer | None, arrays: Arrays) -> Self:
-        text = arrays.get("trees")
-        if not isinstance(text, str):
-            raise ValueError("the model's 'trees' are missing")
-        return cls(check_trees(text))
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {"text": self.text, "n_features": self.n_features}  # LightGBM's object is made from the text again
-
-
-Trees.model_class = TreesModel
-
-
-def rows_for_lightgbm(queries: Queries) -> Any:
-    """The features, sparse ones as the kind of matrix that LightGBM knows; nothing is copied."""
-    from scipy import sparse
-
-    return sparse.csr_matrix(queries.features) if queries.is_sparse else queries.features
-
-
-def import_lightgbm() -> Any:
-    """The package, which takes seconds to load, or an error that says what to do."""
-    try:
-        import lightgbm
-    except ImportError as error:
-        raise ImportError(
-            f"boosted trees need LightGBM, which cannot be loaded here ({error}): pip install lightgbm"
-        ) from None
-    return lightgbm

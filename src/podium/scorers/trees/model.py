@@ -1,0 +1,97 @@
+"""A sum of trees: LightGBM's own text, nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+
+from podium.core.arrays import Arrays
+from podium.core.parameters import require_choice
+from podium.data.queries import Queries
+from podium.numerics.pool import n_threads
+from podium.scorers.base import Model, Scorer
+from podium.scorers.trees.lightgbm_text import check_trees
+
+
+class TreesModel(Model):
+    """A sum of trees, as LightGBM's text."""
+
+    n_features: int
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.n_features = self.booster.num_feature()
+
+    @cached_property
+    def booster(self) -> Any:
+        """LightGBM's own object, for all that it can do."""
+        lightgbm = import_lightgbm()
+        try:
+            return lightgbm.Booster(model_str=self.text)
+        except lightgbm.basic.LightGBMError as error:
+            raise ValueError(f"LightGBM cannot read the model's trees: {error}") from None
+
+    @property
+    def n_trees(self) -> int:
+        return int(self.booster.num_trees())
+
+    def scores(self, queries: Queries, n_trees: int | None = None) -> np.ndarray:
+        """Scores by all trees, or by the first ``n_trees``."""
+        return self._predict(queries, num_iteration=-1 if n_trees is None else n_trees)
+
+    def staged_scores(self, queries: Queries) -> Iterator[np.ndarray]:
+        """Scores after each tree."""
+        scores = np.zeros(queries.n_documents)
+        for k in range(self.n_trees):
+            scores = scores + self._predict(queries, start_iteration=k, num_iteration=1)
+            yield scores
+
+    def contributions(self, queries: Queries) -> np.ndarray:
+        """(n_documents, n_features + 1) SHAP values: each feature's part in the score, and the expected score last."""
+        return self._predict(queries, pred_contrib=True)
+
+    def feature_importance(self, kind: str = "gain") -> np.ndarray:
+        """(n_features,) what splits on each feature gained in total, or how many there are (``"split"``)."""
+        require_choice("kind", kind, ("gain", "split"))
+        return np.asarray(self.booster.feature_importance(kind), dtype=np.float64)
+
+    def _predict(self, queries: Queries, **how: Any) -> np.ndarray:
+        if queries.n_documents == 0:
+            return np.zeros((0, self.n_features + 1) if how.get("pred_contrib") else 0)
+        threads = 1 if queries.n_documents < 1000 else n_threads()
+        values = self.booster.predict(rows_for_lightgbm(queries), raw_score=True, num_threads=threads, **how)
+        return np.asarray(values.toarray() if hasattr(values, "toarray") else values, dtype=np.float64)
+
+    def to_arrays(self) -> Arrays:
+        return {"trees": self.text}
+
+    @classmethod
+    def from_arrays(cls, scorer: Scorer | None, arrays: Arrays) -> Self:
+        text = arrays.get("trees")
+        if not isinstance(text, str):
+            raise ValueError("the model's 'trees' are missing")
+        return cls(check_trees(text))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"text": self.text, "n_features": self.n_features}  # LightGBM's object is made from the text again
+
+
+def rows_for_lightgbm(queries: Queries) -> Any:
+    """The features, sparse ones as the kind of matrix that LightGBM knows; nothing is copied."""
+    from scipy import sparse
+
+    return sparse.csr_matrix(queries.features) if queries.is_sparse else queries.features
+
+
+def import_lightgbm() -> Any:
+    """The package, which takes seconds to load, or an error that says what to do."""
+    try:
+        import lightgbm
+    except ImportError as error:
+        raise ImportError(
+            f"boosted trees need LightGBM, which cannot be loaded here ({error}): pip install lightgbm"
+        ) from None
+    return lightgbm
