@@ -43,5 +43,5 @@ def test_bad_settings(text):
 
 @pytest.mark.parametrize("text", ["0", "-1", "x", "1.5", ""])
 def test_not_positive(text):
-    with pytest.raises(argparse.ArgumentTypeError, match="whole number"):
+    with pytest.raises(argparse.ArgumentTypeError, match="positive integer"):
         positive(text)

@@ -200,6 +200,8 @@ def test_splits_never_cut_a_query() -> None:
         assert sorted([*train_part, *validation, *test_part]) == list(range(10))
         tested += test_part.tolist()
     assert sorted(tested) == list(range(10))
+    for parts, numbers in zip(k_folds(q, 5, random_state=0), k_folds(10, 5, random_state=0), strict=True):
+        assert [part.qids.tolist() for part in parts] == [q.qids[chosen].tolist() for chosen in numbers]
     with pytest.raises(ValueError, match="at least 3 folds"):
         list(k_folds(10, 2))
     with pytest.raises(ValueError, match="4 queries cannot be dealt into 5 folds"):

@@ -83,6 +83,12 @@ def test_joining(file) -> None:
     assert joined.queries_not_judged == ("q4",)
 
 
+def test_documents_with_negative_grades_are_not_judged(file) -> None:
+    joined = judged_run(read_qrels(file("q 0 a -1\nq 0 b 0\n", "qrels")), read_run(file("q Q0 a 1 1 t\n", "run")))
+    assert joined.labels.tolist() == [-1, 0]
+    assert joined.judged.tolist() == [False, True]
+
+
 def test_joining_with_queries_that_the_run_lacks(file) -> None:
     joined = judged_run(read_qrels(file(QRELS, "qrels")), read_run(file(RUN, "run")), complete=True)
     assert joined.qids.tolist() == ["q1", "q2", "q3"]

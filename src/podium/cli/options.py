@@ -1,4 +1,4 @@
-"""Options that several commands share, and how their values are read."""
+"""Options that several commands share, and parsers of their values."""
 
 from __future__ import annotations
 
@@ -16,14 +16,12 @@ DATA_HELP = "LETOR / SVMlight text (also .gz), CSV or Parquet"
 
 
 def add_data_options(parser: argparse.ArgumentParser) -> None:
-    """Options that say where in a CSV or Parquet file things are."""
+    """Add the options that name the columns of a CSV or Parquet file."""
     group = parser.add_argument_group("columns of CSV and Parquet files")
-    group.add_argument("--qid-column", metavar="NAME", help="the query ids (default: qid)")
-    group.add_argument("--label-column", metavar="NAME", help="the grades (default: label)")
-    group.add_argument("--document-column", metavar="NAME", help="document ids, if there are any")
-    group.add_argument(
-        "--features", type=comma_list, metavar="A,B,…", help="the features (default: all other numeric columns)"
-    )
+    group.add_argument("--qid-column", metavar="NAME", help="query ids (default: qid)")
+    group.add_argument("--label-column", metavar="NAME", help="grades (default: label)")
+    group.add_argument("--document-column", metavar="NAME", help="document ids (default: none)")
+    group.add_argument("--features", type=comma_list, metavar="A,B,…", help="features (default: all other columns)")
 
 
 def add_normalize_option(parser: argparse.ArgumentParser, default: str) -> None:
@@ -31,8 +29,8 @@ def add_normalize_option(parser: argparse.ArgumentParser, default: str) -> None:
         "--normalize",
         choices=NORMALIZATIONS,
         default=default,
-        help="rescale features: standard by the training set's mean and deviation, minmax or zscore within each query "
-        f"(default: {default})",
+        help="rescale features: standard uses mean and deviation of the training set, minmax and zscore act within "
+        f"each query (default: {default})",
     )
 
 
@@ -42,7 +40,7 @@ def add_metrics_options(parser: argparse.ArgumentParser, metrics: str, conventio
         type=comma_list,
         default=comma_list(metrics),
         metavar="M,…",
-        help=f"ndcg@K, ndcg, map, p@K, mrr, err, … (default: {metrics})",
+        help=f"metrics such as ndcg@10, map or p@5 (default: {metrics})",
     )
     parser.add_argument(
         "--convention",
@@ -53,47 +51,45 @@ def add_metrics_options(parser: argparse.ArgumentParser, metrics: str, conventio
 
 
 def add_search_options(parser: argparse.ArgumentParser) -> None:
-    """How a comparison searches for hyper-parameters, and the seed of that and of all else."""
+    """Add the options of a search for hyper-parameters, and the seed."""
     parser.add_argument(
         "--search",
         choices=("grid", "random", "bayes"),
         default="grid",
-        help="how hyper-parameters are searched for (default: grid; bayes needs Optuna: pip install podium[search])",
+        help="how to search for hyper-parameters (default: grid; bayes needs Optuna: pip install podium[search])",
     )
-    parser.add_argument(
-        "--budget", type=positive, metavar="N", help="trials of each method on each fold, for random and bayes"
-    )
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of everything random (default: 0)")
+    parser.add_argument("--budget", type=positive, metavar="N", help="trials per method and fold, for random and bayes")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of all random choices (default: 0)")
 
 
 def add_run_options(parser: argparse.ArgumentParser) -> None:
-    """How a comparison is run and where its results go."""
-    parser.add_argument("--jobs", type=positive, metavar="N", help="worker processes (default: one a core)")
-    parser.add_argument("--out", metavar="DIR", help="where results go (default: podium-runs/<name of the data>)")
+    """Add the options of how a comparison is run and where its results are written."""
+    parser.add_argument("--jobs", type=positive, metavar="N", help="worker processes (default: one per core)")
+    parser.add_argument("--out", metavar="DIR", help="folder for the results (default: podium-runs/<name of the data>)")
     parser.add_argument("--json", action="store_true", help="print the results as JSON")
-    parser.add_argument("--quiet", action="store_true", help="no progress on standard error")
+    parser.add_argument("--quiet", action="store_true", help="show no progress on standard error")
 
 
 def normalization(arguments: argparse.Namespace) -> str | None:
-    """The value of ``--normalize`` as rankers take it."""
+    """Return the value of ``--normalize`` as rankers take it."""
     return None if arguments.normalize == "none" else str(arguments.normalize)
 
 
 def comma_list(text: str) -> list[str]:
-    """``"a, b"`` as ``["a", "b"]``."""
+    """Parse ``"a, b"`` into ``["a", "b"]``."""
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
 def positive(text: str) -> int:
-    """A whole number from 1 on."""
+    """Parse a positive integer."""
     value = int(text) if text.strip().lstrip("+").isdigit() else 0
     if value < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 on")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a positive integer")
     return value
 
 
 def setting(text: str) -> tuple[str, Any]:
-    """``"l2=0.01"`` as a name and a value: a number, true, false, none, or else a string."""
+    """Parse ``"l2=0.01"`` into a name and a value: a number, true, false, none, or else a string."""
     name, equals, value = text.partition("=")
     if not equals or not name.strip():
         raise argparse.ArgumentTypeError(f"{text!r} is not of the form NAME=VALUE")
@@ -112,7 +108,7 @@ def _value(text: str) -> Any:
 
 
 def columns(arguments: argparse.Namespace) -> dict[str, Any]:
-    """The column options that were given, by the names that readers take."""
+    """Return the column options that were given, by the names that readers take."""
     given = {
         "qid": arguments.qid_column,
         "label": arguments.label_column,
@@ -123,7 +119,7 @@ def columns(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def read(path: str, arguments: argparse.Namespace, **by_format: Any) -> Queries:
-    """The queries in a file of any format, by the shared options."""
+    """Read the queries in a file of any format, as the shared options say."""
     from podium.data.io.formats import read_file
 
     return read_file(path, columns(arguments), **by_format)

@@ -1,4 +1,4 @@
-"""What goes to the terminal: results to standard output, everything else to standard error."""
+"""Output of commands: results go to standard output, everything else to standard error."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def note(text: str) -> None:
-    """A line for the person at the terminal, kept out of pipes."""
+    """Print a line to standard error, so that it stays out of pipes."""
     print(text, file=sys.stderr, flush=True)
 
 
@@ -24,7 +24,7 @@ def print_json(value: Any) -> None:
 
 
 def print_rich(parts: Callable[[int], Sequence[RenderableType]], plain: str) -> None:
-    """On a terminal, styled, in the parts made for its width; into a pipe or file, plain text."""
+    """Print parts made for the terminal's width, or plain text if standard output is not a terminal."""
     if not sys.stdout.isatty():
         print(plain)
         return
@@ -35,7 +35,7 @@ def print_rich(parts: Callable[[int], Sequence[RenderableType]], plain: str) -> 
 
 
 def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], numbers: Sequence[int] = ()) -> None:
-    """Columns under each other; ``numbers`` are the columns set to the right."""
+    """Print aligned columns; those in ``numbers`` are aligned right."""
     widths = [max(len(row[i]) for row in [header, *rows]) for i in range(len(header))]
     for row in [header, *rows]:
         cells = [
@@ -46,7 +46,7 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], numbers: S
 
 
 class Reporter:
-    """Shows how a comparison is getting on: a bar on a terminal, plain lines otherwise."""
+    """Progress of a comparison on standard error: a bar on a terminal, plain lines otherwise."""
 
     def __init__(self, quiet: bool = False) -> None:
         self._quiet = quiet
@@ -94,7 +94,7 @@ class Reporter:
 
 
 def _duration(seconds: float) -> str:
-    """About how long: ``40 s``, ``7 min``, ``2 h 10 min``."""
+    """Round a duration: ``40 s``, ``7 min``, ``2 h 10 min``."""
     if seconds < 90:
         return f"{seconds:.0f} s"
     minutes = round(seconds / 60)

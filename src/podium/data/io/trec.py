@@ -29,7 +29,7 @@ class Qrels:
     qids: np.ndarray
     document_ids: np.ndarray
     grades: np.ndarray
-    """(n,) float64; trec_eval takes negative grades as not relevant."""
+    """(n,) float64; negative grades mark documents that were not judged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +58,9 @@ class JudgedRun:
     qids: np.ndarray
     document_ids: np.ndarray
     retrieved: np.ndarray
+    """(n,) bool."""
     judged: np.ndarray
-    """(n,) bool each."""
+    """(n,) bool; trec_eval takes documents with a negative grade as not judged."""
     queries_not_in_run: tuple[str, ...]
     """Judged queries without a retrieved document: dropped, or, if ``complete``, included with nothing retrieved."""
     queries_not_judged: tuple[str, ...]
@@ -125,7 +126,7 @@ def judged_run(qrels: Qrels, run: Run, *, complete: bool = False) -> JudgedRun:
         qids=np.array(included["qid"].to_list(), dtype=str),
         document_ids=np.array(together["document"].to_list(), dtype=str),
         retrieved=together["score"].is_not_null().to_numpy(),
-        judged=together["label"].is_not_null().to_numpy(),
+        judged=(together["label"] >= 0).fill_null(False).to_numpy(),
         queries_not_in_run=tuple(queries.filter(~in_run)["qid"]),
         queries_not_judged=tuple(found.join(queries, on="qid", how="anti")["qid"].unique(maintain_order=True)),
     )
