@@ -1,6 +1,7 @@
 """Scorers: functions from a query's features to its documents' scores."""
 
-from podium.scorers.base import Model, Scorer, SmoothModel
+from podium.scorers.base import Model, Scorer, SmoothModel, StartOptions
+from podium.scorers.function import FunctionModel, FunctionScorer
 from podium.scorers.kernel_regression import Kernel, KernelModel
 from podium.scorers.linear.scorer import Linear, LinearModel
 from podium.scorers.network.mlp import MLP, MLPModel
@@ -11,6 +12,8 @@ from podium.scorers.trees.scorer import Trees
 
 __all__ = [
     "MLP",
+    "FunctionModel",
+    "FunctionScorer",
     "Kernel",
     "KernelModel",
     "Linear",
@@ -21,6 +24,7 @@ __all__ = [
     "PotentialsModel",
     "Scorer",
     "SmoothModel",
+    "StartOptions",
     "Torch",
     "TorchModel",
     "Trees",

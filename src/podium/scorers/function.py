@@ -1,0 +1,117 @@
+"""A scorer of the user's own: a function of parameters and features, and its derivative."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import ClassVar, Self
+
+import numpy as np
+
+from podium.core.arrays import Arrays, require_array
+from podium.core.parameters import require_count, require_number
+from podium.data.queries import Queries
+from podium.scorers.base import PLAIN, Backward, Scorer, SmoothModel, StartOptions
+
+__all__ = ["FunctionModel", "FunctionScorer"]
+
+
+class FunctionModel(SmoothModel):
+    """The function of a :class:`FunctionScorer` with learned parameters."""
+
+    n_features: int
+
+    def __init__(self, theta: np.ndarray, n_features: int, scorer: FunctionScorer) -> None:
+        self.theta = theta
+        self.n_features = n_features
+        self.scorer = scorer
+        self.l2 = scorer.l2
+
+    def forward(self, queries: Queries) -> tuple[np.ndarray, Backward]:
+        scores, backward = self.scorer.forward(self.theta, queries)
+        scores = self._checked("scores", scores, queries.n_documents, "one per document")
+        return scores, partial(self._backward, backward)
+
+    def _backward(self, backward: Backward, d_scores: np.ndarray) -> np.ndarray:
+        gradient = self._checked("gradient", backward(d_scores), len(self.theta), "one number per parameter")
+        if not np.isfinite(gradient).all():
+            j = int(np.flatnonzero(~np.isfinite(gradient))[0])
+            raise ValueError(f"{type(self.scorer).__name__}: the derivative by parameter {j} is {gradient[j]}")
+        return gradient
+
+    def _checked(self, what: str, given: np.ndarray, n: int, meaning: str) -> np.ndarray:
+        array = np.ascontiguousarray(given, dtype=np.float64)
+        if array.shape != (n,):
+            raise ValueError(
+                f"{type(self.scorer).__name__}: the {what} must have shape ({n},), {meaning}; got {array.shape}"
+            )
+        return array
+
+    def to_arrays(self) -> Arrays:
+        return {"theta": self.theta, "n_features": np.array(float(self.n_features))}
+
+    @classmethod
+    def from_arrays(cls, scorer: Scorer | None, arrays: Arrays) -> Self:
+        assert isinstance(scorer, FunctionScorer)
+        n_features = int(require_array(arrays, "n_features", ()))
+        theta = require_array(arrays, "theta", (scorer.n_parameters(n_features),))
+        return cls(theta, n_features, scorer)
+
+
+class FunctionScorer(Scorer):
+    """Base class for scorers of your own: say how many parameters there are, and how they make scores.
+
+    A subclass defines :meth:`n_parameters` and :meth:`forward`; every trainer then trains it on every loss. Features
+    arrive normalized as the ranker's ``normalize`` says. Parameters of the subclass itself (here ``degree``) are class
+    attributes with a type, as everywhere in Podium. Where scores depend on the other documents of the list, which
+    ``queries.offsets`` tell apart, set ``listwise = True``; where many local optima are likely,
+    ``trained_by = "stochastic"``.
+
+    Parameters
+    ----------
+    l2 : float
+        Penalty ``l2/2 ‖theta‖²`` added to the mean loss over queries.
+
+    Examples
+    --------
+    >>> import podium
+    >>> class Polynomial(podium.scorers.FunctionScorer):
+    ...     degree: int = 2
+    ...
+    ...     def n_parameters(self, n_features):
+    ...         return self.degree * n_features
+    ...
+    ...     def forward(self, theta, queries):
+    ...         powers = np.hstack([queries.features**k for k in range(1, self.degree + 1)])
+    ...         return powers @ theta, lambda d_scores: powers.T @ d_scores
+    >>> queries = podium.make_queries(n_queries=50, n_documents=10, n_features=5)
+    >>> ranker = podium.Ranker(podium.losses.ListNetLoss(), Polynomial(degree=3), random_state=0).fit(queries)
+    >>> ranker.score(queries) > 0.8
+    True
+
+    ``ranker.save(path)`` names the class in the file: ``podium.load(path, parts={"mine:Polynomial": Polynomial})``.
+    """
+
+    l2: float = 0.0
+
+    model_class: ClassVar[type[FunctionModel]] = FunctionModel
+
+    def n_parameters(self, n_features: int) -> int:
+        """Return the number of parameters for this number of features."""
+        raise NotImplementedError(f"{type(self).__name__} must define n_parameters(self, n_features)")
+
+    def forward(self, theta: np.ndarray, queries: Queries) -> tuple[np.ndarray, Backward]:
+        """Return (n_documents,) scores, and the function that turns their derivatives into those of ``theta``."""
+        raise NotImplementedError(f"{type(self).__name__} must define forward(self, theta, queries)")
+
+    def initial(self, n_features: int, rng: np.random.Generator) -> np.ndarray:
+        """Return the parameters from which training starts; by default small random numbers."""
+        return rng.normal(0.0, 0.1, self.n_parameters(n_features))
+
+    def start(self, queries: Queries, rng: np.random.Generator, options: StartOptions = PLAIN) -> FunctionModel:
+        n = self.n_parameters(queries.n_features)
+        require_count(f"{type(self).__name__}.n_parameters", n)
+        require_number("l2", self.l2, at_least=0)
+        theta = np.array(self.initial(queries.n_features, rng), dtype=np.float64)
+        if theta.shape != (n,) or not np.isfinite(theta).all():
+            raise ValueError(f"{type(self).__name__}.initial must return {n} finite numbers; got {theta!r}")
+        return FunctionModel(theta, queries.n_features, self)
