@@ -47,7 +47,7 @@ def test_the_table_has_floors_choices_and_err_from_one_star_on(comparison: Compa
     assert comparison.convention == "standard+min_grade=1"
     pmf = next(row for row in comparison.rows if row.method == "pmf")
     assert "l2=" in pmf.chosen
-    assert len(pmf.results[0].candidates) == 3
+    assert len(pmf.results[0].trials) == 3
     text = str(comparison)
     assert "test users" in text
     assert "Features" not in text

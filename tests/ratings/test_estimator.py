@@ -9,7 +9,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 import podium
-from podium.ratings.estimator import FactorFit, RatingRanker
+from podium.ratings.estimator import RatingRanker, solved
 from podium.ratings.factors.model import FactorModel
 from podium.ratings.ids import Ids
 
@@ -20,7 +20,7 @@ def _given(model: FactorModel, ratings: tuple = _TRIPLE, cold: str = "average") 
     """A ranker with these factors."""
     ranker = RatingRanker()
     ranker.cold = cold
-    ranker._train = lambda *_: FactorFit(model)
+    ranker._train = lambda _: solved(model)
     return ranker.fit(ratings)
 
 
@@ -44,7 +44,7 @@ def test_unknown_users_and_items_are_average_or_refused(ranker: RatingRanker) ->
     assert ranker.predict("ann", "heat") == pytest.approx(1 / 3 + 7 / 3)
     assert ranker.recommend("eve").scores == pytest.approx([2.0, 2.0, 1.0])  # who has seen nothing
     strict = _given(ranker.model_, cold="error")
-    with pytest.raises(ValueError, match="1 of the users were not among those fitted on, 'eve' for one"):
+    with pytest.raises(ValueError, match="1 of the users were not among those fitted on, for example 'eve'"):
         strict.predict("eve", "up")
     with pytest.raises(ValueError, match="of the items"):
         strict.fold_in(["heat"], [3])
@@ -83,13 +83,13 @@ def test_types_of_ids(ranker: RatingRanker, tmp_path: Path) -> None:
     assert ids.numbers(("x", 1)) == 2
     assert ids.numbers(["a", 8]).tolist() == [0, -1]
     with pytest.raises(ValueError, match="neither numbers nor texts"):
-        ids.state()
+        ids.to_stored()
     for kept in (np.array([3, 1]), np.array(["b", "a"]), np.array(["b", 2], dtype=object)):
-        back = Ids.from_state(Ids(kept).state()).ids
+        back = Ids.from_stored(Ids(kept).to_stored()).ids
         assert back.tolist() == kept.tolist()
         assert back.dtype == kept.dtype
     with pytest.raises(ValueError, match="not distinct"):
-        Ids.from_state(np.array([1, 1]))
+        Ids.from_stored(np.array([1, 1]))
 
 
 def test_refused(ranker: RatingRanker) -> None:

@@ -22,7 +22,7 @@ class Grouping:
 
 def group_by_query(qid: Any, n: int) -> Grouping:
     """Group ``n`` rows by their query ids."""
-    ids = _as_ids(qid)
+    ids = as_ids(qid, "query id")
     if ids.shape != (n,):
         raise ValueError(f"qid must have one entry for each of the {n} documents; got shape {ids.shape}")
     if n == 0:
@@ -67,22 +67,27 @@ def places_within(offsets: np.ndarray, *keys: np.ndarray) -> np.ndarray:
     return places
 
 
-def _as_ids(qid: Any) -> np.ndarray:
-    """Return the ids as an array; raise if one is missing."""
-    ids = np.asarray(qid)
-    if ids.ndim == 2 and not isinstance(qid, np.ndarray):  # a list of tuples is a list of ids
-        ids = np.empty(len(qid), dtype=object)
-        ids[:] = list(qid)
-    if ids.dtype == object:
-        missing = np.fromiter((x is None or x != x for x in ids.ravel()), bool, ids.size)
-    elif np.issubdtype(ids.dtype, np.floating):
-        missing = np.isnan(ids).ravel()
+def as_ids(ids: Any, what: str) -> np.ndarray:
+    """Return ids of any type as an array, one element per id; raise ValueError if one is missing.
+
+    ``what`` names an id in messages. Ids of different types stay different: the number 1 is not the text "1".
+    """
+    array = np.asarray(ids)
+    if not isinstance(ids, np.ndarray) and (
+        array.ndim == 2 or (array.dtype.kind in "US" and not all(isinstance(x, str | bytes) for x in ids))
+    ):
+        array = np.empty(len(ids), dtype=object)
+        array[:] = list(ids)
+    if array.dtype == object:
+        missing = np.fromiter((x is None or x != x for x in array.ravel()), bool, array.size)
+    elif array.dtype.kind in "fM":
+        missing = (array != array).ravel()
     else:
-        return ids
+        return array
     if missing.any():
         row = int(np.flatnonzero(missing)[0])
-        raise ValueError(f"the query id of row {row} is missing ({missing.sum()} such rows); every document needs one")
-    return ids
+        raise ValueError(f"the {what} of row {row} is missing ({missing.sum()} such rows); every row needs one")
+    return array
 
 
 def number_by_first_appearance(ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -1,19 +1,25 @@
-"""Ratings of items by users: the lists of collaborative filtering, where equal stars are ties.
+"""Users' ratings of items: the lists of collaborative filtering, in which equal ratings are ties.
 
-A user is a query, an item a document, a rating its grade. Ratings are held as :class:`podium.Queries` hold
+A user is a query, an item a document, a rating its grade. Ratings are stored as :class:`podium.Queries` store
 documents: those of user ``u`` are the slice ``offsets[u]:offsets[u + 1]``, so any loss or metric applies to them as is.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from podium.core.parameters import require_choice
-from podium.data.grouping import number_by_first_appearance
+from podium.data.frames import named_columns
+from podium.data.grouping import as_ids, number_by_first_appearance
 from podium.ratings.ids import Ids
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
+__all__ = ["Ratings"]
 
 DUPLICATES = ("last", "first", "mean", "error")
 
@@ -32,8 +38,8 @@ class Ratings:
     times : (n_ratings,), optional
         When each rating was given, in any unit that sorts.
     duplicates : {"last", "first", "mean", "error"}
-        What to do where a user rates an item more than once: keep the last (by time if times are given, else by row),
-        keep the first, average (with the last one's time), or refuse. How many were merged is in ``n_duplicates``.
+        What to do where a user rates an item more than once: use the last (by time if times are given, else by row),
+        the first, or the mean (with the last one's time), or raise. ``n_duplicates`` is the number of ratings merged.
 
     Attributes
     ----------
@@ -44,6 +50,8 @@ class Ratings:
         Their numbers.
     values : (n_ratings,) float64
     times : (n_ratings,) or None
+    sizes : (n_users,) int64
+        Number of ratings of each user.
     user_ids, item_ids : (n_users,) and (n_items,)
         The ids behind the numbers, read-only.
     n_duplicates : int
@@ -62,7 +70,6 @@ class Ratings:
     values: np.ndarray
     times: np.ndarray | None
     user_numbers: Ids
-    """From ids to numbers."""
     item_numbers: Ids
     n_duplicates: int
 
@@ -84,10 +91,10 @@ class Ratings:
         item_ids: Any,
         duplicates: str = "last",
     ) -> Self:
-        """From numbers into lists of all user and item ids, which may hold users and items without ratings."""
+        """Return ratings given by numbers into ``user_ids`` and ``item_ids``; some ids may have no ratings."""
         self = object.__new__(cls)
         numbers = _as_values(values)
-        all_users, all_items = _as_ids(user_ids, "user id"), _as_ids(item_ids, "item id")
+        all_users, all_items = as_ids(user_ids, "user id"), as_ids(item_ids, "item id")
         user = _as_numbers(user, len(numbers), len(all_users), "user")
         item = _as_numbers(item, len(numbers), len(all_items), "item")
         self._set(user, item, numbers, times, all_users, all_items, duplicates)
@@ -95,7 +102,7 @@ class Ratings:
 
     @classmethod
     def from_triples(cls, rows: Iterable[Sequence[Any]], *, duplicates: str = "last") -> Self:
-        """From tuples ``(user, item, rating)`` or ``(user, item, rating, time)``."""
+        """Return ratings made of tuples ``(user, item, rating)`` or ``(user, item, rating, time)``."""
         table = list(rows)
         widths = {len(row) for row in table}
         if not widths <= {3} and not widths <= {4}:
@@ -114,18 +121,16 @@ class Ratings:
         time: str | None = None,
         duplicates: str = "last",
     ) -> Self:
-        """From a pandas, polars or pyarrow frame with these columns."""
-        from podium.data.frames import named_columns
-
+        """Return the ratings in a pandas, polars or pyarrow frame with these columns."""
         columns = named_columns(frame, [user, item, *([] if time is None else [time])], [rating])
         times = None if time is None else columns[time]
         return cls(columns[user], columns[item], columns[rating], times, duplicates=duplicates)
 
     @classmethod
     def from_csr(cls, matrix: Any, *, user_ids: Any = None, item_ids: Any = None, duplicates: str = "last") -> Self:
-        """From a users × items SciPy sparse matrix, whose stored entries (zeros too) are the ratings.
+        """Return the stored entries (zeros too) of a users × items SciPy sparse matrix as ratings.
 
-        Ids are row and column numbers if not given. Users and items without ratings are kept.
+        Ids default to row and column numbers. Users and items may have no ratings.
         """
         table = matrix.tocoo()
         n_users, n_items = table.shape
@@ -158,7 +163,7 @@ class Ratings:
 
     @property
     def users(self) -> np.ndarray:
-        """(n_ratings,) id of each rating's user, as ``predict(users, items)`` takes them."""
+        """(n_ratings,) id of each rating's user."""
         return self.user_ids[self.user]
 
     @property
@@ -168,7 +173,6 @@ class Ratings:
 
     @property
     def sizes(self) -> np.ndarray:
-        """(n_users,) ratings of each user."""
         return np.diff(self.offsets)
 
     @property
@@ -177,45 +181,35 @@ class Ratings:
         return np.repeat(np.arange(self.n_users), self.sizes)
 
     def take(self, ratings: Any) -> Self:
-        """Some of the ratings (a mask, or numbers in any order); all users and items keep their numbers."""
-        chosen = np.asarray(ratings)
-        rows = np.flatnonzero(chosen) if chosen.dtype == bool else np.sort(chosen.astype(np.int64))
-        return self._replace(
-            item=self.item[rows],
-            values=self.values[rows],
-            times=None if self.times is None else self.times[rows],
-            offsets=_offsets(np.bincount(self.user[rows], minlength=self.n_users)),
-        )
+        """Return some of the ratings (a mask, or numbers in any order); all users and items keep their numbers."""
+        rows = np.sort(_rows(ratings))
+        return self._select(rows, np.bincount(self.user[rows], minlength=self.n_users), self.user_numbers)
 
     def take_users(self, users: Any) -> Self:
-        """The chosen users (numbers or a mask), in the order given, each with all ratings; items keep their numbers."""
-        chosen = np.asarray(users)
-        chosen = np.flatnonzero(chosen) if chosen.dtype == bool else chosen.astype(np.int64)
+        """Return all ratings of some users (a mask, or numbers), in the order given; items keep their numbers."""
+        chosen = _rows(users)
         sizes = self.sizes[chosen]
-        offsets = _offsets(sizes)
-        rows = np.repeat(self.offsets[chosen] - offsets[:-1], sizes) + np.arange(offsets[-1])
-        return self._replace(
-            item=self.item[rows],
-            values=self.values[rows],
-            times=None if self.times is None else self.times[rows],
-            offsets=offsets,
-            user_numbers=Ids(_frozen(self.user_ids[chosen])),
+        shift = self.offsets[chosen] - _offsets(sizes)[:-1]
+        return self._select(
+            np.repeat(shift, sizes) + np.arange(sizes.sum()), sizes, Ids(_frozen(self.user_ids[chosen]))
         )
 
-    def to_csr(self) -> Any:
-        """The users × items matrix of the ratings. A rating of zero is a stored zero."""
-        from scipy import sparse
+    def to_csr(self) -> csr_matrix:
+        """Return the users × items matrix of the ratings. A rating of zero is a stored zero."""
+        from scipy.sparse import csr_matrix
 
-        return sparse.csr_matrix((self.values, self.item, self.offsets), shape=(self.n_users, self.n_items))
+        return csr_matrix((self.values, self.item, self.offsets), shape=(self.n_users, self.n_items))
 
     def __repr__(self) -> str:
         merged = f", {self.n_duplicates} duplicates merged" if self.n_duplicates else ""
         return f"Ratings({len(self)} ratings, {self.n_users} users, {self.n_items} items{merged})"
 
-    def _replace(self, **changes: Any) -> Self:
+    def _select(self, rows: np.ndarray, sizes: np.ndarray, user_numbers: Ids) -> Self:
         copy = object.__new__(type(self))
         copy.__dict__.update(self.__dict__)
-        copy.__dict__.update(changes)
+        copy.item, copy.values = self.item[rows], self.values[rows]
+        copy.times = None if self.times is None else self.times[rows]
+        copy.offsets, copy.user_numbers = _offsets(sizes), user_numbers
         return copy
 
     def _set(
@@ -230,7 +224,9 @@ class Ratings:
     ) -> None:
         require_choice("duplicates", duplicates, DUPLICATES)
         self.user_numbers, self.item_numbers = Ids(_frozen(user_ids)), Ids(_frozen(item_ids))
-        when = None if times is None else _as_times(times, len(values))
+        when = None if times is None else as_ids(times, "time")
+        if when is not None:
+            _require_one_per_rating("times", when, len(values))
         rows, values, self.n_duplicates = self._merge(user, item, values, when, duplicates)
         rows = rows[np.argsort(user[rows], kind="stable")]
         self.item, self.values = item[rows], values[rows]
@@ -240,7 +236,7 @@ class Ratings:
     def _merge(
         self, user: np.ndarray, item: np.ndarray, values: np.ndarray, when: np.ndarray | None, duplicates: str
     ) -> tuple[np.ndarray, np.ndarray, int]:
-        """The rows to keep, one per user and item; the values, averaged where asked for; how many rows go."""
+        """Return the rows to use, one per user and item; the values, averaged if desired; how many rows are merged."""
         pair = user * max(self.n_items, 1) + item
         order = np.argsort(pair, kind="stable") if when is None else np.lexsort((when, pair))
         is_last = np.append(np.diff(pair[order]) != 0, True) if len(order) else np.zeros(0, bool)
@@ -254,59 +250,30 @@ class Ratings:
                 f"({n_merged} such ratings); choose duplicates='last', 'first' or 'mean'"
             )
         starts = np.flatnonzero(np.concatenate(([True], is_last[:-1])))
-        kept = order[starts] if duplicates == "first" else order[is_last]
+        used = order[starts] if duplicates == "first" else order[is_last]
         if duplicates == "mean":
             counts = np.diff(np.append(starts, len(order)))
             values = values.copy()
-            values[kept] = np.add.reduceat(values[order], starts) / counts
-        return np.sort(kept), values, n_merged
+            values[used] = np.add.reduceat(values[order], starts) / counts
+        return np.sort(used), values, n_merged
 
 
 def _numbered(ids: Any, n: int, what: str) -> tuple[np.ndarray, np.ndarray]:
-    """A number for each of ``n`` ids, in order of first appearance, and the distinct ids."""
-    array = _as_ids(ids, what)
-    if array.shape != (n,):
-        raise ValueError(f"{what}s must have one entry for each of the {n} ratings; got shape {array.shape}")
+    """Return a number for each of ``n`` ids, in order of first appearance, and the distinct ids."""
+    array = as_ids(ids, what)
+    _require_one_per_rating(f"{what}s", array, n)
     numbers, first = number_by_first_appearance(array)
     return numbers, array[first]
 
 
 def _as_numbers(numbers: Any, n: int, n_ids: int, what: str) -> np.ndarray:
     array = np.asarray(numbers)
-    if array.shape != (n,) or (n and not np.issubdtype(array.dtype, np.integer)):
-        raise ValueError(f"{what} must hold a whole number for each of the {n} ratings; got shape {array.shape}")
+    _require_one_per_rating(what, array, n)
+    if n and not np.issubdtype(array.dtype, np.integer):
+        raise ValueError(f"{what} must hold whole numbers; got {array.dtype}")
     if n and not 0 <= array.min() <= array.max() < n_ids:
-        raise ValueError(f"{what} numbers must lie between 0 and {n_ids - 1}; they reach {array.min()} … {array.max()}")
+        raise ValueError(f"{what} numbers must lie between 0 and {n_ids - 1}; got {array.min()} … {array.max()}")
     return array.astype(np.int64)
-
-
-def _as_ids(ids: Any, what: str) -> np.ndarray:
-    """The ids as an array, one an entry, in which none is missing and a mixture of types is kept apart."""
-    array = np.asarray(ids)
-    if not isinstance(ids, np.ndarray) and (
-        array.ndim == 2 or (array.dtype.kind in "US" and not all(isinstance(x, str | bytes) for x in ids))
-    ):
-        array = np.empty(len(ids), dtype=object)
-        array[:] = list(ids)
-    if array.dtype.kind in "fM":
-        missing = array != array
-    elif array.dtype == object:
-        missing = np.fromiter((x is None or x != x for x in array), bool, len(array))
-    else:
-        return array
-    if missing.any():
-        raise ValueError(f"the {what} of row {int(np.flatnonzero(missing)[0])} is missing; every rating needs one")
-    return array
-
-
-def _frozen(ids: np.ndarray) -> np.ndarray:
-    view = ids.view()
-    view.flags.writeable = False
-    return view
-
-
-def _offsets(sizes: np.ndarray) -> np.ndarray:
-    return np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
 
 
 def _as_values(values: Any) -> np.ndarray:
@@ -319,11 +286,22 @@ def _as_values(values: Any) -> np.ndarray:
     return array
 
 
-def _as_times(times: Any, n: int) -> np.ndarray:
-    array = np.asarray(times)
+def _require_one_per_rating(name: str, array: np.ndarray, n: int) -> None:
     if array.shape != (n,):
-        raise ValueError(f"times must have one entry for each of the {n} ratings; got shape {array.shape}")
-    missing = np.flatnonzero(array != array)
-    if len(missing):
-        raise ValueError(f"the time of row {missing[0]} is missing; every rating needs one, or none has any")
-    return array
+        raise ValueError(f"{name} must have one entry for each of the {n} ratings; got shape {array.shape}")
+
+
+def _rows(chosen: Any) -> np.ndarray:
+    """Return a mask or numbers as numbers."""
+    array = np.asarray(chosen)
+    return np.flatnonzero(array) if array.dtype == bool else array.astype(np.int64)
+
+
+def _frozen(ids: np.ndarray) -> np.ndarray:
+    view = ids.view()
+    view.flags.writeable = False
+    return view
+
+
+def _offsets(sizes: np.ndarray) -> np.ndarray:
+    return np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)

@@ -1,28 +1,31 @@
-"""What all rankers of ratings share: users and items by their ids, predicting, recommending, new users, saving."""
+"""The base class of all rankers of ratings: ids to numbers, predicting, recommending, new users, saving."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from copy import copy
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
-from sklearn.exceptions import NotFittedError
 
 from podium.core.arrays import Arrays
 from podium.core.parameters import require_choice, require_count
-from podium.core.registry import Registered
-from podium.files.models import save
+from podium.metrics.definition import Metric, metric
+from podium.rankers.fitted import FittedEstimator
 from podium.ratings.data import Ratings
 from podium.ratings.factors.model import FactorModel
+from podium.ratings.factors.scorer import as_queries
 from podium.ratings.ids import Ids
 from podium.ratings.lists import RatingLists
-from podium.training.base import Convergence, Progress
+from podium.ratings.problem import RatingProblem
+from podium.training.base import Convergence, Fit, Progress, Validation
+
+__all__ = ["RatingRanker"]
 
 COLD = ("average", "error")
+RatingData = Ratings | tuple[Any, Any, Any]
+"""Ratings, or (users, items, values)."""
 
 
 class Recommendations(NamedTuple):
@@ -34,7 +37,7 @@ class Recommendations(NamedTuple):
 
 @dataclass(frozen=True)
 class NewUser:
-    """Someone who was not among the users fitted on, as :meth:`RatingRanker.fold_in` found them."""
+    """A user who was not fitted on, as returned by :meth:`RatingRanker.fold_in`."""
 
     factors: np.ndarray
     """(n_factors,)"""
@@ -42,67 +45,40 @@ class NewUser:
     """Ascending numbers of the known items they rated."""
 
 
-@dataclass(frozen=True)
-class RatingValidation:
-    """Ratings kept aside, as lists of the numbers used in training, and the metric that judges a model on them."""
-
-    lists: RatingLists
-    users: np.ndarray
-    """(n_ratings,) number of the user of each rating; −1 for unknown ones."""
-    metric: Any
-
-    def judge(self, model: FactorModel) -> float:
-        """Mean of the metric over the users it is defined for; higher is better."""
-        values = self.metric.per_query(
-            model.scores(self.users, self.lists.items), self.lists.values, self.lists.offsets
-        )
-        defined = values[~np.isnan(values)]
-        return float(defined.mean()) if len(defined) else 0.0
-
-
-@dataclass(frozen=True)
-class FactorFit:
-    """What training gives."""
-
-    model: FactorModel
-    convergence: Convergence = field(default_factory=lambda: Convergence(True, "solved exactly", n_iter=1))
-    loss_parameters: np.ndarray = field(default_factory=lambda: np.empty(0))
-
-
-class RatingRanker(Registered, BaseEstimator):  # type: ignore[misc]
+class RatingRanker(FittedEstimator):
     """An estimator that learns from users' ratings of items; its scores are ``b_i + W_u · H_i``.
 
-    A subclass says how to :meth:`_train` and, if it has factors, how to :meth:`_fold` new users in. It takes ``cold``
-    as a parameter: ``"average"`` scores users and items that were not fitted on as if they were the average one,
-    ``"error"`` refuses them.
+    A subclass says how to :meth:`_train` and, if it has factors, how to :meth:`_fold` in new users.
+
+    Parameters
+    ----------
+    cold : {"average", "error"}
+        Users and items that were not fitted on are scored as the average one, or refused. With ``"average"``, so are
+        items that have no training rating.
 
     Attributes
     ----------
     model_ : FactorModel
         ``user_factors``, ``item_factors`` and ``item_bias``, in the order of ``user_ids_`` and ``item_ids_``.
     user_ids_, item_ids_ : the ids fitted on
-    loss_parameters_ : what the loss itself learned; often empty
+    loss_parameters_ : learned parameters of the loss; often empty
     convergence_ : how the training ended, with its curves
-    n_iter_
+    n_iter_ : the number of iterations
     """
 
     cold: str = "average"
-    random_state: Any = None
-    verbose: int = 0
 
     model_: FactorModel
     users_: Ids
     items_: Ids
     seen_: RatingLists
-    loss_parameters_: np.ndarray
-    convergence_: Convergence
 
     def fit(
         self,
-        ratings: Any,
-        eval_set: Any = None,
+        ratings: RatingData,
+        eval_set: RatingData | None = None,
         *,
-        eval_metric: Any = "ndcg@10",
+        eval_metric: str | Metric = "ndcg@10",
         callback: Callable[[Progress], Any] | None = None,
     ) -> Self:
         """Learn from ratings.
@@ -111,9 +87,9 @@ class RatingRanker(Registered, BaseEstimator):  # type: ignore[misc]
         ----------
         ratings : Ratings, or (users, items, values)
         eval_set : Ratings, or (users, items, values), optional
-            Ratings kept aside, of the same users: early stopping, choice between epochs.
+            Held-out ratings of the same users, for early stopping and for choosing an iteration.
         eval_metric : str or Metric
-            What is watched on them, list by list of a user; ``"ndcg@5 (letor)"`` names a convention, else ``standard``.
+            Computed on them, per user; ``"ndcg@5 (letor)"`` names a convention, the default being ``standard``.
         callback : function of a :class:`podium.training.Progress`, optional
             Called after each iteration or epoch; returning True stops the training.
         """
@@ -124,32 +100,23 @@ class RatingRanker(Registered, BaseEstimator):  # type: ignore[misc]
         self.users_, self.items_ = Ids(ratings.user_ids), Ids(ratings.item_ids)
         self.seen_ = RatingLists.of(ratings)
         if eval_set is None:
-            lists, validation = self._set_aside(self.seen_, eval_metric)
+            lists, validation = self._hold_out(self.seen_, eval_metric)
         else:
             lists, validation = self.seen_, self._validation(as_ratings(eval_set), eval_metric)
-        return self._keep(self._train(lists, validation, callback))
+        return self._set_fit(self._train(RatingProblem(lists, validation, callback)))
 
-    def _set_aside(self, lists: RatingLists, eval_metric: Any) -> tuple[RatingLists, RatingValidation | None]:
-        """What to train on and what to keep aside where the user gives no ``eval_set``."""
+    def _hold_out(self, lists: RatingLists, eval_metric: str | Metric) -> tuple[RatingLists, Validation | None]:
+        """Return ratings to train on and ratings to hold out, where the user gives no ``eval_set``."""
         return lists, None
 
-    def _keep(self, fit: FactorFit) -> Self:
-        self.model_, self.convergence_, self.loss_parameters_ = fit.model, fit.convergence, fit.loss_parameters
-        return self
-
-    def _train(
-        self,
-        lists: RatingLists,
-        validation: RatingValidation | None,
-        callback: Callable[[Progress], Any] | None,
-    ) -> FactorFit:
-        """Learn from lists of numbered users and items, all known."""
+    def _train(self, problem: RatingProblem) -> Fit:
+        """Learn from lists of known users and items."""
         raise NotImplementedError
 
     def _fold(self, lists: RatingLists) -> np.ndarray:
         """(n_lists, n_factors) factors of new users with these ratings, the items held fixed (−1: an unknown item)."""
         if self.model_.user_factors.shape[1]:
-            raise NotImplementedError(f"{type(self).__name__} does not say how to fold in new users")
+            raise NotImplementedError(f"{type(self).__name__} does not define how to fold in new users (_fold)")
         return np.zeros((len(lists), 0))
 
     @property
@@ -160,29 +127,24 @@ class RatingRanker(Registered, BaseEstimator):  # type: ignore[misc]
     def item_ids_(self) -> np.ndarray:
         return self.items_.ids
 
-    @property
-    def n_iter_(self) -> int:
-        return self.convergence_.n_iter
-
     def predict(self, users: Any, items: Any) -> np.ndarray:
-        """Scores of users for items, higher is better.
+        """Return scores of users for items, higher is better; only scores of the same user can be compared.
 
-        ``users`` and ``items`` are ids, in parallel arrays, or a single one against many; ``users`` may also be what
-        :meth:`fold_in` gave. Only comparisons within a user have a meaning.
+        ``users`` and ``items`` are parallel arrays of ids, or one id against many; ``users`` may also be the result of
+        :meth:`fold_in`.
         """
         self._require_fitted()
         item = self._item_numbers(items)
         if isinstance(users, NewUser):
             model = replace(self.model_, user_factors=users.factors[None, :])
-            return model.scores(np.zeros(item.size, np.int64), item.ravel()).reshape(item.shape)
+            return model.pairs(np.zeros(item.size, np.int64), item.ravel()).reshape(item.shape)
         user, item = np.broadcast_arrays(self._user_numbers(users), item)
-        return self.model_.scores(user.ravel(), item.ravel()).reshape(item.shape)
+        return self.model_.pairs(user.ravel(), item.ravel()).reshape(item.shape)
 
     def recommend(self, user: Any, n: int = 10, *, exclude_seen: bool = True) -> Recommendations:
-        """The ``n`` items with the highest scores for a user (an id, or what :meth:`fold_in` gave), best first.
+        """Return the ``n`` items with the highest scores for a user (an id or the result of :meth:`fold_in`).
 
-        Items the user has rated are left out unless ``exclude_seen`` is False; fewer than ``n`` are given where no
-        more are left.
+        Items the user has rated are left out unless ``exclude_seen`` is False; there may be fewer than ``n`` others.
         """
         self._require_fitted()
         if not isinstance(user, NewUser):
@@ -191,7 +153,7 @@ class RatingRanker(Registered, BaseEstimator):  # type: ignore[misc]
         return self._top(user.factors[None, :], seen, np.array([0, len(seen)]), n)[0]
 
     def recommend_many(self, users: Any, n: int = 10, *, exclude_seen: bool = True) -> list[Recommendations]:
-        """:meth:`recommend` for each of many user ids, at once."""
+        """Return :meth:`recommend` for each of many user ids."""
         self._require_fitted()
         number = np.atleast_1d(self._user_numbers(users))
         lists = self.seen_
@@ -201,51 +163,44 @@ class RatingRanker(Registered, BaseEstimator):  # type: ignore[misc]
         return self._top(self.model_.users[number], lists.seen[rows], offsets, n)
 
     def fold_in(self, items: Any, values: Any) -> NewUser:
-        """A user who was not fitted on, from their ratings; for :meth:`predict` and :meth:`recommend`.
+        """Return a user who was not fitted on, from their ratings; for :meth:`predict` and :meth:`recommend`.
 
-        The items stay as they are: only this user's factors are learned, in the way they were for the others.
+        The items stay as they are: only this user's factors are learned, in the same way as those of the others.
         """
         self._require_fitted()
         item = np.atleast_1d(self._item_numbers(items))
         values = np.atleast_1d(np.asarray(values, dtype=np.float64))
         if values.shape != item.shape:
             raise ValueError(f"values must have one entry for each of the {len(item)} items; got shape {values.shape}")
-        if len(np.unique(item[item >= 0])) != (item >= 0).sum():
+        seen = np.sort(item[item >= 0])
+        if (np.diff(seen) == 0).any():
             raise ValueError("an item is rated more than once: fold in one rating for each item")
-        lists = RatingLists.group(np.zeros(len(item), np.int64), item, values, 1, len(self.items_))
-        return NewUser(self._fold(lists)[0], np.sort(item[item >= 0]))
+        lists = RatingLists(np.array([0, len(item)]), item, values, len(self.items_))
+        return NewUser(self._fold(lists)[0], seen)
 
-    def with_users(self, ratings: Any) -> Self:
-        """The same ranker for other users: those of ``ratings``, all folded in at once."""
+    def with_users(self, ratings: RatingData) -> Self:
+        """Return the same ranker for other users, those of ``ratings``, all folded in at once."""
         self._require_fitted()
         ratings = as_ratings(ratings)
-        lists = RatingLists.group(
-            ratings.user,
-            self._item_numbers(ratings.item_ids)[ratings.item],
-            ratings.values,
-            ratings.n_users,
-            len(self.items_),
-        )
+        lists = self._lists(ratings)
         other = copy(self)
         other.users_, other.seen_ = Ids(ratings.user_ids), lists
         other.model_ = replace(self.model_, user_factors=self._fold(lists))
         return other
 
-    def score(self, ratings: Any, y: Any = None, *, metric: Any = "ndcg@10") -> float:
-        """Mean of a metric over the users of ``ratings``, whose rated items are ranked by their scores."""
+    def score(self, ratings: RatingData, y: None = None, *, metric: str | Metric = "ndcg@10") -> float:
+        """Return the mean of a metric over the users of ``ratings``, whose rated items are ranked by their scores."""
         self._require_fitted()
         return self._validation(as_ratings(ratings), metric).judge(self.model_)
 
-    def save(self, path: str | os.PathLike[str], *, dataset: str | None = None) -> None:
-        """Write the fitted ranker to one file, without pickle; :func:`podium.load` brings it back."""
-        save(self, path, dataset=dataset)
-
-    def _validation(self, ratings: Ratings, metric: Any) -> RatingValidation:
-        from podium.metrics import metric as as_metric
-
+    def _lists(self, ratings: Ratings) -> RatingLists:
+        """Return ratings as lists with this ranker's item numbers."""
         item = self._item_numbers(ratings.item_ids)[ratings.item]
-        lists = RatingLists.group(ratings.user, item, ratings.values, ratings.n_users, len(self.items_))
-        return RatingValidation(lists, self._user_numbers(ratings.user_ids)[lists.users], as_metric(metric))
+        return RatingLists(ratings.offsets, item, ratings.values, len(self.items_))
+
+    def _validation(self, ratings: Ratings, eval_metric: str | Metric) -> Validation:
+        users = self._user_numbers(ratings.user_ids)[ratings.user]
+        return Validation(as_queries(self._lists(ratings), users), metric(eval_metric))
 
     def _top(self, factors: np.ndarray, seen: np.ndarray, offsets: np.ndarray, n: int) -> list[Recommendations]:
         require_count("n", n)
@@ -263,40 +218,46 @@ class RatingRanker(Registered, BaseEstimator):  # type: ignore[misc]
         if self.cold == "error" and (numbers < 0).any():
             first = np.asarray(ids).ravel().tolist()[np.flatnonzero(numbers.ravel() < 0)[0]]
             raise ValueError(
-                f"{(numbers < 0).sum()} of the {what} were not among those fitted on, {first!r} for one; "
+                f"{(numbers < 0).sum()} of the {what} were not among those fitted on, for example {first!r}; "
                 'cold="average" scores them as the average one'
             )
         return numbers
 
     def _fitted_state(self) -> tuple[dict[str, Any], Arrays]:
-        """What fitting gave: JSON, and arrays and texts by name."""
-        state: dict[str, np.ndarray | str] = {f"model.{k}": v for k, v in self.model_.to_arrays().items()}
-        state.update(users=self.users_.state(), items=self.items_.state(), loss_parameters=self.loss_parameters_)
-        state.update({f"seen.{name}": getattr(self.seen_, name) for name in ("offsets", "items", "values")})
-        return {"convergence": self.convergence_.as_dict()}, state
+        """Return what fitting learned: JSON, and arrays and texts by name."""
+        arrays: dict[str, np.ndarray | str] = {
+            "users": self.users_.to_stored(),
+            "items": self.items_.to_stored(),
+            "loss_parameters": self.loss_parameters_,
+        }
+        for prefix, part in (("model", self.model_.to_arrays()), ("seen", self.seen_.to_arrays())):
+            arrays.update({f"{prefix}.{name}": value for name, value in part.items()})
+        return {"convergence": self.convergence_.as_dict()}, arrays
 
-    def _restore_fitted(self, fitted: dict[str, Any], state: Arrays) -> None:
-        """Become what :meth:`_fitted_state` describes."""
-        self.users_, self.items_ = Ids.from_state(state["users"]), Ids.from_state(state["items"])
+    def _restore_fitted(self, fitted: dict[str, Any], arrays: Arrays) -> None:
+        """Restore what :meth:`_fitted_state` returned."""
+        self.users_, self.items_ = Ids.from_stored(arrays["users"]), Ids.from_stored(arrays["items"])
         n_users, n_items = len(self.users_), len(self.items_)
-        own = {k.removeprefix("model."): v for k, v in state.items() if k.startswith("model.")}
-        self.model_ = FactorModel.from_arrays(own, n_users, n_items)
-        self.seen_ = RatingLists.from_state(
-            {k.removeprefix("seen."): v for k, v in state.items() if k.startswith("seen.")}, n_users, n_items
-        )
-        self.loss_parameters_ = np.asarray(state["loss_parameters"], dtype=np.float64)
-        self.convergence_ = Convergence.from_dict(fitted["convergence"])
-
-    def _require_fitted(self) -> None:
-        if not hasattr(self, "model_"):
-            raise NotFittedError(f"this {type(self).__name__} is not fitted yet: call fit first")
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "model_")
+        model = FactorModel.from_arrays(None, named_under("model", arrays))
+        if (len(model.user_factors), len(model.item_factors)) != (n_users, n_items):
+            raise ValueError(f"the model's factors are not those of its {n_users} users and {n_items} items")
+        self.seen_ = RatingLists.from_arrays(named_under("seen", arrays), n_users, n_items)
+        loss_parameters = np.asarray(arrays["loss_parameters"], dtype=np.float64)
+        self._set_fit(Fit(model, loss_parameters, Convergence.from_dict(fitted["convergence"])))
 
 
-def as_ratings(ratings: Any) -> Ratings:
-    """Ratings, or (users, items, values)."""
+def solved(model: FactorModel) -> Fit:
+    """Return the fit of a model that needs no iterations."""
+    return Fit(model, np.empty(0), Convergence(True, "solved exactly", n_iter=1))
+
+
+def named_under(prefix: str, arrays: Arrays) -> Arrays:
+    """Return the arrays whose names start with ``prefix`` and a dot, without it."""
+    return {k.removeprefix(f"{prefix}."): v for k, v in arrays.items() if k.startswith(f"{prefix}.")}
+
+
+def as_ratings(ratings: RatingData) -> Ratings:
+    """Return ``ratings`` as Ratings, made of (users, items, values) if need be."""
     if isinstance(ratings, Ratings):
         return ratings
     if not isinstance(ratings, tuple | list) or len(ratings) != 3:

@@ -11,13 +11,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from podium.data.io.files import FilePath, open_text
+from podium.data.io.tables import integers_if_plain
 from podium.ratings.data import Ratings
 
 if TYPE_CHECKING:
     import polars
 
+__all__ = ["read_ratings"]
+
 SEPARATORS = ("\t", "::", ",", ";")
-"""Looked for in the first line, in this order; without any of them, white space separates."""
+"""Looked for in the first line, in this order; without any of them, whitespace separates."""
 _PARTS = ("user", "item", "rating", "time")
 
 
@@ -28,31 +31,29 @@ def read_ratings(
     separator: str | None = None,
     duplicates: str = "last",
 ) -> Ratings:
-    """Read ``user item rating [time]``, a rating on each line, or Parquet.
+    """Read a text file with one rating ``user item rating [time]`` per line, or a Parquet file.
 
-    Fields are separated by tabs, commas, semicolons, ``::`` or spaces; the file may be a gzip file. A first line that
-    does not hold a number in the third place is taken as a header. Ids are kept as integers where all of them are, else
-    as strings. Blank lines are skipped.
+    Fields are separated by tabs, commas, semicolons, ``::`` or spaces; the file may be gzipped. A first line without a
+    number in the third place is taken as a header. Ids are integers if all of them are, otherwise strings. Blank lines
+    are skipped.
 
     Parameters
     ----------
     columns : names, optional
-        Of the user, item, rating and (if there are four) time, in a file with a header; by default the first three or
-        four columns in order.
+        The columns of user, item, rating and (if there are four) time, in a file with a header; by default the first
+        three or four columns.
     separator : str, optional
         By default found in the first line.
     duplicates : {"last", "first", "mean", "error"}
-        Where a user rates an item more than once, see :class:`Ratings`.
+        What to do where a user rates an item more than once, see :class:`Ratings`.
     """
     if columns is not None and not 3 <= len(columns) <= 4:
-        raise ValueError(f"columns are the user's, the item's, the rating's and perhaps the time's name; got {columns}")
+        raise ValueError(f"columns must name those of user, item, rating and perhaps time; got {columns}")
     if Path(path).suffix.lower() in (".parquet", ".pq"):
         return _read_parquet(path, columns, duplicates)
     file = _TextFile(path, separator, columns)
-    users, items = (file.ids(i) for i in (0, 1))
-    values = file.numbers(2)
-    times = file.numbers(3) if len(file.table.columns) > 3 else None
-    return Ratings(users, items, values, times, duplicates=duplicates)
+    times = file.numbers(3) if file.table.width > 3 else None
+    return Ratings(file.ids(0), file.ids(1), file.numbers(2), times, duplicates=duplicates)
 
 
 def _read_parquet(path: FilePath, columns: Sequence[str] | None, duplicates: str) -> Ratings:
@@ -70,28 +71,27 @@ def _read_parquet(path: FilePath, columns: Sequence[str] | None, duplicates: str
 
 
 class _TextFile:
-    """A text file as a table of strings, and where its rows come from, for messages."""
+    """A text file as a table of strings, with errors that name the line."""
 
     def __init__(self, path: FilePath, separator: str | None, columns: Sequence[str] | None) -> None:
         self.path = path
         self._text = open_text(path).tobytes()
         head = re.search(rb"[^\r\n]*\S[^\r\n]*", self._text)
-        first = head.group().decode("utf-8", "backslashreplace") if head else ""
+        first = head.group().decode("utf-8", "backslashreplace").strip() if head else ""
         self._separator = separator or next((s for s in SEPARATORS if s in first), " ")
-        fields = _fields(first.strip(), self._separator)
-        self._has_header = columns is not None or (head is not None and not _is_number([*fields, "", "", ""][2]))
-        self._width = max(len(fields), 3)
+        fields = _fields(first, self._separator)
         if head is not None and len(fields) < 3:
-            raise self._error(0, f"{self._expected} found {len(fields)} fields", after_header=False)
-        self.table = self._split()
-        if columns is None:
-            self.table = self.table[:, :4]
-        else:
+            raise ValueError(f"{path}:{self._lines()[0]}: {self._expected} found {len(fields)} fields")
+        self._has_header = columns is not None or (head is not None and not _is_number(fields[2]))
+        self.table = self._split(max(len(fields), 3))
+        wanted = list(range(min(4, self.table.width)))
+        if columns is not None:
             names = [name.strip() for name in fields]
             missing = [name for name in columns if name not in names]
             if missing:
                 raise ValueError(f"{path}: there is no column {missing[0]!r}; the header reads {', '.join(names)}")
-            self.table = self.table[:, [names.index(name) for name in columns]]
+            wanted = [names.index(name) for name in columns]
+        self.table = self.table[:, wanted]
 
     @property
     def _expected(self) -> str:
@@ -99,16 +99,12 @@ class _TextFile:
         return f"expected 'user item rating [time]' separated by {shown},"
 
     def ids(self, column: int) -> np.ndarray:
-        import polars as pl
-
         texts = self.table.to_series(column)
         missing = texts.is_null() | (texts == "")
         if missing.any():
             raise self._error(int(missing.arg_max() or 0), f"the {_PARTS[column]} is missing")
-        numbers = texts.cast(pl.Int64, strict=False)
-        if not numbers.is_null().any() and (numbers.cast(pl.String) == texts).all():  # "007" is not 7
-            return numbers.to_numpy()
-        return np.array(texts.to_list(), dtype=str)
+        ids = integers_if_plain(texts)
+        return np.array(ids.to_list(), dtype=str) if ids is texts else ids.to_numpy()
 
     def numbers(self, column: int) -> np.ndarray:
         import polars as pl
@@ -121,45 +117,41 @@ class _TextFile:
             raise self._error(row, f"the {_PARTS[column]} {texts[row] or ''!r} is not a finite number")
         return values
 
-    def _split(self) -> polars.DataFrame:
+    def _split(self, width: int) -> polars.DataFrame:
         import polars as pl
 
-        text = self._text
-        if self._separator == " ":
+        text, separator = self._text, self._separator
+        if separator == " ":
             text = re.sub(rb"[^\S\r\n]*(^|$)[^\S\r\n]*|[^\S\r\n]+", _one_space, text, flags=re.MULTILINE)
-        separator = "\t" if len(self._separator) > 1 else self._separator
-        text = text if separator == self._separator else text.replace(self._separator.encode(), separator.encode())
-        names = [str(i) for i in range(self._width)]
+        elif len(separator) > 1:  # polars takes one character
+            text, separator = text.replace(separator.encode(), b"\t"), "\t"
+        schema = dict.fromkeys(map(str, range(width)), pl.String)
         if not text.strip():
-            return pl.DataFrame({name: [] for name in names}, schema=dict.fromkeys(names, pl.String))
+            return pl.DataFrame(schema=schema)
         try:
-            table = pl.read_csv(
-                text,
-                separator=separator,
-                has_header=False,
-                schema=dict.fromkeys(names, pl.String),
-            )
+            table = pl.read_csv(text, separator=separator, has_header=False, schema=schema)
         except pl.exceptions.PolarsError as error:
-            raise self._ragged(text, separator) or ValueError(f"{self.path}: {error}") from None
-        blank = pl.all_horizontal(pl.all().is_null())
-        table = table.filter(~blank)[int(self._has_header) :]
-        short = table.to_series(min(self._width, len(names)) - 1).is_null()
-        if short.any() and (ragged := self._ragged(text, separator)) is not None:
+            raise self._ragged(text, separator, width) or ValueError(f"{self.path}: {error}") from None
+        table = table.filter(~pl.all_horizontal(pl.all().is_null()))[int(self._has_header) :]
+        if table.to_series(-1).is_null().any() and (ragged := self._ragged(text, separator, width)) is not None:
             raise ragged
         return table
 
-    def _ragged(self, text: bytes, separator: str) -> ValueError | None:
-        """What is wrong with the first line that has another number of fields than the first."""
+    def _ragged(self, text: bytes, separator: str, width: int) -> ValueError | None:
+        """Return an error for the first line that has another number of fields than the first, if there is one."""
         for number, line in enumerate(text.splitlines(), 1):
             n = line.count(separator.encode()) + 1
-            if line.strip() and n != self._width and b'"' not in line:
-                return ValueError(f"{self.path}:{number}: {self._expected} found {n} fields, not {self._width}")
+            if line.strip() and n != width and b'"' not in line:
+                return ValueError(f"{self.path}:{number}: {self._expected} found {n} fields, not {width}")
         return None
 
-    def _error(self, row: int, message: str, after_header: bool = True) -> ValueError:
-        """An error that names the line of a row."""
-        filled = [number for number, line in enumerate(self._text.splitlines(), 1) if line.strip()]
-        return ValueError(f"{self.path}:{filled[row + (self._has_header and after_header)]}: {message}")
+    def _error(self, row: int, message: str) -> ValueError:
+        """Return an error that names the line of a row."""
+        return ValueError(f"{self.path}:{self._lines()[row + self._has_header]}: {message}")
+
+    def _lines(self) -> list[int]:
+        """Return the numbers, from 1, of the lines that are not blank."""
+        return [number for number, line in enumerate(self._text.splitlines(), 1) if line.strip()]
 
 
 def _fields(line: str, separator: str) -> list[str]:

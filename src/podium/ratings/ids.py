@@ -1,4 +1,4 @@
-"""Ids of any type, numbered from 0: from ids to numbers and back."""
+"""Ids of any type, numbered from 0."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _NUMBERS, _TEXTS = "iufb", "US"
 
 
 class Ids:
-    """Distinct ids, in order; knows the number of each.
+    """Distinct ids, in order, and the number of each.
 
     Examples
     --------
@@ -32,7 +32,7 @@ class Ids:
         return len(self.ids)
 
     def numbers(self, ids: Any, what: str = "ids") -> np.ndarray:
-        """The number of each id, −1 where it is none of these; of the shape of ``ids``."""
+        """Return the number of each id, −1 for unknown ones, in the shape of ``ids``."""
         if self.ids.dtype == object:
             given = ids if isinstance(ids, np.ndarray) else _objects(ids)
             return np.array([self._number.get(x, -1) for x in given.ravel()], np.int64).reshape(given.shape)
@@ -46,8 +46,8 @@ class Ids:
         place = np.minimum(np.searchsorted(self._sorted, given), len(self.ids) - 1)
         return np.where(self._sorted[place] == given, self._order[place], -1)
 
-    def state(self) -> np.ndarray | str:
-        """The ids as an array of numbers or as JSON, for a file."""
+    def to_stored(self) -> np.ndarray | str:
+        """Return the ids as an array of numbers or as JSON, for a model file."""
         if self.ids.dtype.kind in _NUMBERS:
             return self.ids
         plain = self.ids.tolist()
@@ -56,28 +56,28 @@ class Ids:
         return json.dumps([self.ids.dtype.kind, plain], ensure_ascii=False)
 
     @classmethod
-    def from_state(cls, state: Any) -> Ids:
-        """Raises ValueError if no ids can have given this state."""
-        if isinstance(state, str):
-            kind, plain = json.loads(state)
+    def from_stored(cls, stored: np.ndarray | str) -> Ids:
+        """Return the ids that :meth:`to_stored` wrote; raise ValueError if they cannot be."""
+        if isinstance(stored, str):
+            kind, plain = json.loads(stored)
             if kind not in ("U", "O") or not isinstance(plain, list):
                 raise ValueError("the model's ids are not a list of texts or numbers")
-            state = np.array(plain, dtype=object if kind == "O" else str)
-        if state.ndim != 1 or len(set(state.tolist())) != len(state):
+            stored = np.array(plain, dtype=object if kind == "O" else str)
+        if stored.ndim != 1 or len(set(stored.tolist())) != len(stored):
             raise ValueError("the model's ids are not distinct")
-        return cls(state)
+        return cls(stored)
 
 
 def _kind(array: np.ndarray) -> str:
-    """Ids of different kinds are never equal; comparing them would silently find none."""
+    """Return the kind of ids; ids of different kinds are never equal, so comparing them would silently find none."""
     kind = array.dtype.kind
     return "number" if kind in _NUMBERS else "text" if kind in _TEXTS else kind
 
 
 def _objects(ids: Any) -> np.ndarray:
-    """Ids as an array of objects; a tuple or a text is one id, not several."""
-    one = isinstance(ids, str | tuple) or not hasattr(ids, "__len__")
-    given = [ids] if one else list(ids)
+    """Return ids as an array of objects; a tuple or a text is one id, not several."""
+    single = isinstance(ids, str | tuple) or not hasattr(ids, "__len__")
+    given = [ids] if single else list(ids)
     array = np.empty(len(given), dtype=object)
     array[:] = given
-    return array[0:1].reshape(()) if one else array
+    return array.reshape(()) if single else array

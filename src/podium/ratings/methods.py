@@ -10,8 +10,9 @@ from podium.losses import DavidsonLoss, ListMLELoss, ListNetLoss, Loss, PMOPLoss
 from podium.rankers.methods import Method
 from podium.rankers.spaces import LogUniform
 from podium.ratings.rankers.cofirank import CoFiRank
-from podium.ratings.rankers.factor_ranker import FactorRanker
-from podium.ratings.rankers.floors import PMF, GlobalRanking, ItemMean
+from podium.ratings.rankers.factors import FactorRanker
+from podium.ratings.rankers.floors import GlobalRanking, ItemMean
+from podium.ratings.rankers.pmf import PMF
 
 FLOORS = ("item-mean", "popularity")
 """Methods that every table has: the same ranking for everybody."""

@@ -1,7 +1,7 @@
-"""Rankers of ratings to start from: fitted on all ratings, and scoring each rating as if they had not seen it.
+"""Rankers of ratings to start from: fitted on all ratings, and scoring each rating without having seen it.
 
 How much to trust another ranker can only be learned from scores of ratings that it was not fitted on. So the ratings
-are divided into folds, each user's as evenly as can be, and scored by rankers fitted on the others.
+are divided into folds, each user's as evenly as possible, and scored by rankers fitted on the other folds.
 """
 
 from __future__ import annotations
@@ -17,12 +17,14 @@ from podium.ratings.estimator import RatingRanker
 from podium.ratings.factors.model import FactorModel
 from podium.ratings.ids import Ids
 from podium.ratings.lists import RatingLists
-from podium.ratings.rankers.floors import PMF, GlobalRanking, ItemMean
+from podium.ratings.problem import RatingProblem
+from podium.ratings.rankers.floors import GlobalRanking, ItemMean
+from podium.ratings.rankers.pmf import PMF
 from podium.ratings.rankers.taste import TasteFactors
 
 
 def standard_priors(random_state: Any = None) -> list[RatingRanker]:
-    """What is worth knowing beforehand: how good and how popular items are, and two views of users' tastes."""
+    """Return rankers by what is worth knowing beforehand: items' quality and popularity, two views of users' tastes."""
     seed = random_state if isinstance(random_state, int) else 0
     return [
         ItemMean(),
@@ -33,18 +35,18 @@ def standard_priors(random_state: Any = None) -> list[RatingRanker]:
     ]
 
 
-def fit_priors(priors: Sequence[Any], lists: RatingLists, users: Ids, items: Ids) -> list[RatingRanker]:
-    """Copies of the rankers, fitted on these lists."""
-    return [_adopt(prior, users, items, lists) for prior in priors]
+def fit_priors(priors: Sequence[RatingRanker], lists: RatingLists, users: Ids, items: Ids) -> list[RatingRanker]:
+    """Return copies of the rankers, fitted on these lists."""
+    return [_fitted(prior, users, items, lists) for prior in priors]
 
 
-def _adopt(prior: Any, users: Ids, items: Ids, lists: RatingLists) -> RatingRanker:
+def _fitted(prior: RatingRanker, users: Ids, items: Ids, lists: RatingLists) -> RatingRanker:
     if not isinstance(prior, RatingRanker):
         raise ValueError(f"priors must be rankers of ratings, such as podium.ItemMean(); got {prior!r}")
     ranker: RatingRanker = clone(prior)
     ranker.users_, ranker.items_, ranker.seen_ = users, items, lists
     with quiet_blas():
-        return ranker._keep(ranker._train(lists, None, None))
+        return ranker._set_fit(ranker._train(RatingProblem(lists)))
 
 
 def out_of_fold(
@@ -54,37 +56,32 @@ def out_of_fold(
     scores = np.empty((len(lists.items), len(priors)))
     if not priors:
         return scores
-    fold = _folds(lists, n_folds, rng)
+    # Folds at random, each user's ratings spread evenly over them and starting in any.
+    place = lists.random_places(rng)
+    fold = (place + rng.integers(n_folds, size=len(lists))[lists.users]) % n_folds
     for k in range(n_folds):
-        asked = fold == k
-        rest = lists.where(~asked)
+        held_out = fold == k
+        rest = lists.where(~held_out)
         for p, prior in enumerate(priors):
-            model = centred(_adopt(prior, prior.users_, prior.items_, rest).model_)
-            scores[asked, p] = model.scores(lists.users[asked], lists.items[asked])
+            model = centered(_fitted(prior, prior.users_, prior.items_, rest).model_)
+            scores[held_out, p] = model.pairs(lists.users[held_out], lists.items[held_out])
     return scores
 
 
-def centred(model: FactorModel) -> FactorModel:
-    """The same ranking, every user's scores having mean 0 over the items.
+def centered(model: FactorModel) -> FactorModel:
+    """Return a model with the same ranking in which every user's scores have mean 0 over the items.
 
-    A user's level does not matter to a ranking, but in scores out of fold it would tell: it is low where a high rating
-    is held out.
+    A user's level does not matter to a ranking, but would leak in out-of-fold scores: it is low where a high rating is
+    held out.
     """
     items, bias = model.item_factors, model.item_bias
     return FactorModel(model.user_factors, items - items.mean(axis=0), bias - bias.mean())
 
 
 def combine(model: FactorModel, others: Sequence[FactorModel], weights: np.ndarray) -> FactorModel:
-    """One model whose scores are those of ``model`` plus the weighted ones of the others: factors side by side."""
+    """Return one model whose scores are those of ``model`` plus the weighted ones of the others: factors in a row."""
     return FactorModel(
         np.hstack([model.user_factors, *(a * other.user_factors for a, other in zip(weights, others, strict=True))]),
         np.hstack([model.item_factors, *(other.item_factors for other in others)]),
         model.item_bias + sum(a * other.item_bias for a, other in zip(weights, others, strict=True)),
     )
-
-
-def _folds(lists: RatingLists, n_folds: int, rng: np.random.Generator) -> np.ndarray:
-    """(n_ratings,) a fold for each rating, at random, each user's spread evenly and starting anywhere."""
-    place = lists.random_places(rng)
-    first = rng.integers(n_folds, size=len(lists))
-    return (place + first[lists.users]) % n_folds

@@ -1,4 +1,4 @@
-"""Synthetic ratings with ties, shaped as real ones are: few items have most ratings, few users give most of them."""
+"""Synthetic ratings with ties and with the usual skew: few items have most ratings, few users give most of them."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ import numpy as np
 from podium.core.parameters import require_count, require_number
 from podium.ratings.data import Ratings
 
+__all__ = ["make_ratings"]
+
 _SHARES = np.array([0.06, 0.11, 0.27, 0.34, 0.22])
-"""Of one to five stars; other numbers of grades stretch these."""
+"""Shares of one to five stars, interpolated for other numbers of grades."""
 _BLOCK = 1 << 22  # users × items drawn at once
 
 
@@ -24,7 +26,7 @@ def make_ratings(
     noise: float = 0.7,
     min_ratings: int = 20,
 ) -> Ratings:
-    """Ratings 1 … ``n_grades`` that follow an item's quality, a user's mood, taste (user × item factors) and noise.
+    """Return ratings 1 … ``n_grades`` that depend on an item's quality, a user's mood and taste (factors), and noise.
 
     Popular items are rated more often, and are better on average. A user's ratings are in order of time, spread over
     the whole period.
@@ -32,9 +34,9 @@ def make_ratings(
     Parameters
     ----------
     n_ratings : int, optional
-        In total, exactly; by default 30 a user. How many a user gives varies widely, from ``min_ratings`` on.
+        The exact total, by default 30 per user. Users give widely varying numbers of them, at least ``min_ratings``.
     taste, noise : float
-        Standard deviations of what is personal and of what is chance, where the items' quality has 1.
+        Standard deviations of personal taste and of noise; the items' quality has 1.
 
     Examples
     --------
@@ -64,7 +66,7 @@ def make_ratings(
 
 
 def _sizes(rng: np.random.Generator, n_users: int, n_items: int, n: int, at_least: int) -> np.ndarray:
-    """How many ratings each user gives: log-normal above the least, at most all items, exactly ``n`` together."""
+    """Return how many ratings each user gives: log-normal above ``at_least``, at most all items, ``n`` in total."""
     if not at_least * n_users <= n <= n_items * n_users:
         raise ValueError(
             f"{n_users} users with {at_least} to {n_items} ratings each cannot give {n} ratings in total: "
@@ -75,14 +77,14 @@ def _sizes(rng: np.random.Generator, n_users: int, n_items: int, n: int, at_leas
     while (left := n - int(sizes.sum())) > 0:
         weights = eagerness * (sizes < n_items)
         share = np.floor(left * weights / weights.sum()).astype(np.int64)
-        if not share.any():  # what rounding left goes to the most eager
+        if not share.any():  # the remainder of rounding goes to the most eager
             share[np.argsort(-weights, kind="stable")[: min(left, int((weights > 0).sum()))]] = 1
         sizes = np.minimum(sizes + share, n_items)
     return sizes
 
 
 def _draw_items(rng: np.random.Generator, popularity: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    """Each user's items without repetition, by popularity: the largest of perturbed log-weights (Gumbel's trick)."""
+    """Draw each user's items without repetition, by popularity: the largest perturbed log-weights (Gumbel's trick)."""
     step = max(1, _BLOCK // len(popularity))
     drawn = []
     for start in range(0, len(sizes), step):

@@ -64,7 +64,7 @@ def read_table(
             if label is not None:
                 _require_numbers(frame[label])
     together = pl.concat([frame.select(frames[0].columns) for frame in frames], how="vertical_relaxed")
-    together = together.with_columns(_integers_if_plain(together[qid]))
+    together = together.with_columns(integers_if_plain(together[qid]))
     with _naming(*files):
         return Queries.from_frame(together, qid=qid, label=label, document_id=document_id, features=features)
 
@@ -143,7 +143,7 @@ def _require_numbers(column: polars.Series, hint: str = "") -> None:
     )
 
 
-def _integers_if_plain(ids: polars.Series) -> polars.Series:
+def integers_if_plain(ids: polars.Series) -> polars.Series:
     """Convert text ids to integers if all of them are written as those integers would be."""
     import polars as pl
 

@@ -1,11 +1,11 @@
-"""Factors of new users: the items held fixed, which is convex for most losses."""
+"""Factors of new users with the items held fixed, a convex problem for most losses."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from podium.losses.base import BoundLoss
-from podium.ratings.factors.model import gather_rows, pair_scores
+from podium.ratings.factors.kernels import gather_rows, pair_scores
 from podium.ratings.lists import RatingLists
 
 
@@ -14,10 +14,10 @@ def fold_users(
     loss_parameters: np.ndarray,
     item_factors: np.ndarray,
     lists: RatingLists,
-    offset: np.ndarray,
+    base_scores: np.ndarray,
     l2: float,
 ) -> np.ndarray:
-    """(n_users, n_factors) minimising each user's loss + ``l2``/2 · ‖W_u‖², scores being ``offset`` + W_u · H_i.
+    """(n_users, n_factors) minimizers of each user's loss + ``l2``/2 · ‖W_u‖², for scores ``base_scores`` + W_u · H_i.
 
     The last row of ``item_factors`` stands for unknown items, numbered −1.
     """
@@ -29,12 +29,11 @@ def fold_users(
     rows, no_bias = np.arange(len(lists.items)), np.zeros(len(item_factors))
 
     def objective(theta: np.ndarray) -> tuple[float, np.ndarray]:
-        scores = offset + pair_scores(theta.reshape(shape), item_factors, no_bias, lists.users, lists.items)
+        scores = base_scores + pair_scores(theta.reshape(shape), item_factors, no_bias, lists.users, lists.items)
         result = bound.value_and_gradient(scores, parameters=loss_parameters)
         gradient = len(lists) * gather_rows(item_factors, result.d_scores, lists.offsets, rows, lists.items).ravel()
         return len(lists) * result.value + 0.5 * l2 * float(theta @ theta), gradient + l2 * theta
 
-    found = minimize(
-        objective, np.zeros(shape[0] * shape[1]), jac=True, method="L-BFGS-B", options={"ftol": 1e-12, "gtol": 1e-6}
-    )
+    options = {"ftol": 1e-12, "gtol": 1e-6}
+    found = minimize(objective, np.zeros(shape).ravel(), jac=True, method="L-BFGS-B", options=options)
     return np.asarray(found.x).reshape(shape)

@@ -1,4 +1,4 @@
-"""Taste from who rated what: items are alike if the same people rated them, whatever they thought of them."""
+"""Taste from who rated what: items are similar if the same people rated them, whatever they thought of them."""
 
 from __future__ import annotations
 
@@ -8,10 +8,13 @@ import numpy as np
 
 from podium.core.parameters import require_choice, require_count, require_number
 from podium.rankers.inputs import as_generator
-from podium.ratings.estimator import FactorFit, RatingRanker
+from podium.ratings.estimator import RatingRanker, solved
 from podium.ratings.factors.model import FactorModel
 from podium.ratings.lists import RatingLists
-from podium.ratings.rankers.floors import item_means
+from podium.ratings.problem import RatingProblem
+from podium.training.base import Fit
+
+__all__ = ["TasteFactors"]
 
 
 class TasteFactors(RatingRanker):
@@ -22,44 +25,36 @@ class TasteFactors(RatingRanker):
         by="rated"     s_ui = E_i · Σ_{j rated by u} E_j / √(count_j + damping)
         by="ratings"   s_ui = Ê_i · Σ_{j rated by u} y_uj Ê_j
 
-    where Ê is E brought to about unit length and y_uj is the rating less the item's damped mean, centred for the user.
+    where Ê is E scaled to about unit length and y_uj is the rating minus the item's damped mean, centered per user.
     What people choose to rate says much about them, and with few ratings more than the ratings do. Alone these are weak
-    rankers; as ``priors`` of a :class:`FactorRanker` they are what personal taste it has.
+    rankers; as ``priors`` of a :class:`FactorRanker` they contribute personal taste.
 
     Parameters
     ----------
     by : {"rated", "ratings"}
     n_factors : int
     damping : float
-    cold : {"average", "error"}
     random_state : int, optional
-        Of the start of the iterations for the singular vectors, whose result it changes by rounding only.
+        Seed of the iterations for the singular vectors; it changes the result by rounding only.
     """
 
-    def __init__(
-        self,
-        by: str = "ratings",
-        n_factors: int = 10,
-        damping: float = 5.0,
-        cold: str = "average",
-        random_state: Any = None,
-    ) -> None:
-        self.by = by
-        self.n_factors = n_factors
-        self.damping = damping
-        self.cold = cold
-        self.random_state = random_state
+    by: str = "ratings"
+    n_factors: int = 10
+    damping: float = 5.0
+    cold: str = "average"
+    random_state: Any = None
 
-    def _train(self, lists: RatingLists, *_: Any) -> FactorFit:
+    def _train(self, problem: RatingProblem) -> Fit:
         require_choice("by", self.by, ("rated", "ratings"))
         require_count("n_factors", self.n_factors)
         require_number("damping", self.damping, above=0.0)
+        lists = problem.lists
         vectors = self._item_vectors(lists)
         if self.by == "ratings":
             length = (vectors**2).sum(axis=1)
             vectors /= np.sqrt(length + length.mean() / 3.0)[:, None]  # an item with few ratings stays short
         users = self._user_vectors(lists, lists, vectors)
-        return FactorFit(FactorModel(users, vectors, np.zeros(lists.n_items)))
+        return solved(FactorModel(users, vectors, np.zeros(lists.n_items)))
 
     def _fold(self, lists: RatingLists) -> np.ndarray:
         return self._user_vectors(lists.known(), self.seen_, self.model_.item_factors)
@@ -79,11 +74,11 @@ class TasteFactors(RatingRanker):
         if self.by == "rated":
             weights = self._rarity(fitted_on)[lists.items]
         else:
-            rest = lists.values - item_means(fitted_on, self.damping)[lists.items]
-            # Centred exactly: what is left of a user's level would tell a rating held out by those that are not.
+            rest = lists.values - fitted_on.item_means(self.damping)[lists.items]
+            # Centered exactly: any level left over would reveal a held-out rating by the ratings that are not.
             level = np.bincount(lists.users, rest, len(lists)) / np.maximum(lists.sizes, 1)
             weights = rest - level[lists.users]
         return np.asarray(lists.matrix(weights) @ vectors)
 
     def _rarity(self, lists: RatingLists) -> np.ndarray:
-        return 1.0 / np.sqrt(np.bincount(lists.items, minlength=lists.n_items) + self.damping)
+        return 1.0 / np.sqrt(lists.item_counts() + self.damping)

@@ -7,22 +7,24 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numba import get_num_threads, set_num_threads
 from scipy.optimize import approx_fprime, minimize
 from sklearn.base import clone
 
 import podium
 from podium.losses import DavidsonLoss, ListMLELoss, PMOPLoss, RankNetLoss
-from podium.numerics.subsets import answers as partition_answers
+from podium.numerics import pool
 from podium.numerics.subsets.sampling import ARITHMETIC
-from podium.ratings.estimator import FactorFit, RatingRanker
-from podium.ratings.factors.model import FactorModel, gather_rows, pair_scores
-from podium.ratings.factors.parameters import Factors, as_queries
+from podium.ratings.estimator import RatingRanker, solved
+from podium.ratings.factors.kernels import gather_rows, pair_scores, top_items
+from podium.ratings.factors.model import FactorModel
+from podium.ratings.factors.scorer import Factors, as_queries
 from podium.ratings.lists import RatingLists
 from podium.ratings.priors import out_of_fold
-from podium.ratings.rankers import factor_base
+from podium.ratings.problem import RatingProblem
+from podium.ratings.rankers import base
 from podium.ratings.splits import given_n
 from podium.training import LBFGS, Stochastic
+from podium.training.base import Fit
 from podium.training.objective import objective
 
 
@@ -74,18 +76,21 @@ def test_biases_alone_are_the_optimum_of_the_stated_objective(ratings: podium.Ra
     assert ranker.convergence_.losses[-1] == pytest.approx(best.fun / 40, rel=1e-6)
 
 
-def test_the_number_of_threads_changes_nothing(ratings: podium.Ratings) -> None:
+def test_the_number_of_threads_changes_nothing(ratings: podium.Ratings, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pool, "_available", lambda: 3)
+    monkeypatch.setattr(pool, "LITTLE_WORK", 0)  # share out even these few ratings
     rng = np.random.default_rng(0)
     factors, d_scores = rng.normal(size=(40, 3)), rng.normal(size=len(ratings))
-    arguments = (d_scores, ratings.offsets, np.arange(len(ratings)), ratings.item)
-    results, before = [], get_num_threads()
-    for n in (1, before):
-        set_num_threads(n)
-        results.append(
-            (gather_rows(factors, *arguments), pair_scores(factors, factors, d_scores, ratings.user, ratings.item))
-        )
-    set_num_threads(before)
-    for one, many in zip(*results, strict=True):
+
+    def computed(n_threads: int) -> list[np.ndarray]:
+        with pool.threads(n_threads):
+            return [
+                gather_rows(factors, d_scores, ratings.offsets, np.arange(len(ratings)), ratings.item),
+                pair_scores(factors, factors, d_scores, ratings.user, ratings.item),
+                *top_items(factors, factors, d_scores[:40], ratings.item[:0], np.zeros(41, np.int64), 7),
+            ]
+
+    for one, many in zip(computed(1), computed(3), strict=True):
         assert (one == many).all()
 
 
@@ -135,8 +140,8 @@ def test_folding_in_a_known_user_finds_that_user(ratings: podium.Ratings) -> Non
 def test_probabilities(ratings: podium.Ratings, fitted: podium.PMOPFactors, monkeypatch: pytest.MonkeyPatch) -> None:
     """The answers are those of PMOP on documents (tested there) for the scores of the items asked about."""
     asked = []
-    for module, name in ((partition_answers, "best_group"), (factor_base, "pairs_in_lists")):
-        monkeypatch.setattr(module, name, lambda *arguments: asked.append(arguments))
+    for name in ("best_group", "pairs_in_lists"):
+        monkeypatch.setattr(base, name, lambda *arguments: asked.append(arguments))
     items = [500, 505, 510]
     fitted.top_probability(100, items)
     fitted.pair_probabilities(100, items, [0, 0], [1, 2], n_samples=50)
@@ -168,15 +173,16 @@ def test_priors_are_added_with_their_weights(fitted: podium.PMOPFactors, ratings
 class _Witness(RatingRanker):
     """Scores a rating by whether it was trained on."""
 
-    def _train(self, lists: RatingLists, *_: Any) -> FactorFit:
+    def _train(self, problem: RatingProblem) -> Fit:
+        lists = problem.lists
         seen = lists.matrix(np.ones(len(lists.items))).toarray()
-        return FactorFit(FactorModel(seen, np.eye(lists.n_items), np.zeros(lists.n_items)))
+        return solved(FactorModel(seen, np.eye(lists.n_items), np.zeros(lists.n_items)))
 
 
 def test_scores_out_of_fold_have_not_seen_the_rating(ratings: podium.Ratings) -> None:
     witness = _Witness().fit(ratings)
     scores = out_of_fold([witness], RatingLists.of(ratings), 4, np.random.default_rng(0))
-    # Centred over the 30 items, an item that was not seen is below the user's average, one that was above it.
+    # Centered over the 30 items, an item that was not seen is below the user's average, one that was above it.
     assert (scores < 0).all()
     assert (witness.predict(ratings.user_ids[ratings.user], ratings.item_ids[ratings.item]) == 1).all()
     with pytest.raises(ValueError, match="priors must be rankers of ratings"):

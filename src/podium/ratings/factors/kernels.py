@@ -1,0 +1,126 @@
+"""Compiled loops over users, items and ratings. Threads share users or items, so their number changes no bit."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from podium.numerics.pool import share
+
+
+def pair_scores(
+    user_factors: np.ndarray, item_factors: np.ndarray, bias: np.ndarray, users: np.ndarray, items: np.ndarray
+) -> np.ndarray:
+    """(n_pairs,) scores b_i + W_u · H_i of parallel arrays of user and item numbers."""
+    scores = np.empty(len(users))
+    work = scores.size * (user_factors.shape[1] + 5)
+    share(_pair_scores, len(scores), user_factors, item_factors, bias, users, items, scores, work=work)
+    return scores
+
+
+def gather_rows(
+    factors: np.ndarray, d_scores: np.ndarray, offsets: np.ndarray, rows: np.ndarray, others: np.ndarray
+) -> np.ndarray:
+    """(n_groups, n_factors) gradients: group g sums ``d_scores[rows[k]] · factors[others[k]]`` over its slice of k.
+
+    Groups are users and ``others`` items, or the reverse.
+    """
+    gradients = np.zeros((len(offsets) - 1, factors.shape[1]))
+    work = len(rows) * (factors.shape[1] + 5)
+    share(_gather_rows, offsets, factors, d_scores, offsets, rows, others, gradients, work=work)
+    return gradients
+
+
+def top_items(
+    user_factors: np.ndarray,
+    item_factors: np.ndarray,
+    bias: np.ndarray,
+    seen: np.ndarray,
+    seen_offsets: np.ndarray,
+    n: int,
+) -> tuple[np.ndarray, np.ndarray]:
+    """(n_users, n) numbers and scores of each user's best items outside the user's slice of ``seen`` (ascending).
+
+    Best first, the lower number first among equals; −1 where there are fewer than n.
+    """
+    n_users, n_factors = user_factors.shape
+    numbers, scores = np.full((n_users, n), -1, np.int64), np.full((n_users, n), -np.inf)
+    work = n_users * len(bias) * (n_factors + 5)
+    share(_top_items, n_users, user_factors, item_factors, bias, seen, seen_offsets, numbers, scores, work=work)
+    return numbers, scores
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _dot(a: np.ndarray, b: np.ndarray) -> float:
+    total = 0.0
+    for d in range(len(a)):
+        total += a[d] * b[d]
+    return total
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _pair_scores(
+    first: int,
+    stop: int,
+    user_factors: np.ndarray,
+    item_factors: np.ndarray,
+    bias: np.ndarray,
+    users: np.ndarray,
+    items: np.ndarray,
+    scores: np.ndarray,
+) -> None:
+    for k in range(first, stop):
+        scores[k] = bias[items[k]] + _dot(user_factors[users[k]], item_factors[items[k]])
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _gather_rows(
+    first: int,
+    stop: int,
+    factors: np.ndarray,
+    d_scores: np.ndarray,
+    offsets: np.ndarray,
+    rows: np.ndarray,
+    others: np.ndarray,
+    gradients: np.ndarray,
+) -> None:
+    for group in range(first, stop):
+        total = gradients[group]
+        for k in range(offsets[group], offsets[group + 1]):
+            slope, other = d_scores[rows[k]], factors[others[k]]
+            for d in range(len(total)):
+                total[d] += slope * other[d]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _top_items(
+    first: int,
+    stop: int,
+    user_factors: np.ndarray,
+    item_factors: np.ndarray,
+    bias: np.ndarray,
+    seen: np.ndarray,
+    seen_offsets: np.ndarray,
+    numbers: np.ndarray,
+    scores: np.ndarray,
+) -> None:
+    """Pass over the items once per user, with the best n so far in order."""
+    n = numbers.shape[1]
+    for u in range(first, stop):
+        best, best_score, w = numbers[u], scores[u], user_factors[u]
+        skip = seen[seen_offsets[u] : seen_offsets[u + 1]]
+        next_seen, n_found = 0, 0
+        for item in range(len(bias)):
+            while next_seen < len(skip) and skip[next_seen] < item:
+                next_seen += 1
+            if next_seen < len(skip) and skip[next_seen] == item:
+                continue
+            score = bias[item] + _dot(w, item_factors[item])
+            if n_found == n and not score > best_score[n - 1]:
+                continue
+            place = n_found if n_found < n else n - 1
+            n_found = min(n_found + 1, n)
+            while place > 0 and score > best_score[place - 1]:
+                best[place], best_score[place] = best[place - 1], best_score[place - 1]
+                place -= 1
+            best[place], best_score[place] = item, score

@@ -1,0 +1,100 @@
+"""Least squares on the ratings: probabilistic matrix factorization with biases."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from podium.core.parameters import require_count, require_number
+from podium.numerics.ridge import ridge_rows
+from podium.rankers.inputs import as_generator
+from podium.ratings.estimator import RatingRanker
+from podium.ratings.factors.alternating import Alternation
+from podium.ratings.factors.model import FactorModel
+from podium.ratings.lists import RatingLists, group_numbers
+from podium.ratings.problem import RatingProblem
+from podium.training.base import Fit
+
+__all__ = ["PMF"]
+
+
+class PMF(RatingRanker):
+    """Regularized least squares on the ratings: r_ui ≈ µ + b_u + b_i + W_u · H_i, by alternating least squares.
+
+    Minimizes half the squared errors plus ``l2``/2 times the squared factors and ``bias_l2``/2 times the squared
+    biases: the most probable parameters of probabilistic matrix factorization (Salakhutdinov and Mnih, NIPS 2007), with
+    biases. The scores it predicts are ratings, users' biases included.
+
+    Parameters
+    ----------
+    n_factors : int
+    l2, bias_l2 : float
+        Above 0.
+    max_iter : int
+        Maximum number of rounds over users and items; reaching it gives a ConvergenceWarning.
+    tol : float
+        Stop when a round improves the objective by less than this share of it.
+    random_state : int, optional
+        Seed of the items' initial factors.
+    verbose : int
+        1 prints one line per round.
+
+    Attributes
+    ----------
+    model_ : FactorModel
+        The last factor is µ + b_u for users and 1 for items.
+    """
+
+    n_factors: int = 10
+    l2: float = 10.0
+    bias_l2: float = 5.0
+    max_iter: int = 50
+    tol: float = 1e-4
+    cold: str = "average"
+    random_state: Any = None
+    verbose: int = 0
+
+    def _train(self, problem: RatingProblem) -> Fit:
+        require_count("n_factors", self.n_factors)
+        alternation = Alternation(problem, self.verbose, max_iter=self.max_iter, tol=self.tol)
+        penalty, lists = self._penalty(), problem.lists
+        by_item, item_offsets = group_numbers(lists.items, lists.n_items)
+        rng = as_generator(self.random_state)
+        # Each side is (factors, bias); in the other side's regression the bias is replaced by the constant 1.
+        mean = float(lists.values.mean())
+        items = 0.1 * rng.standard_normal((lists.n_items, self.n_factors + 1))
+        items[:, -1] = lists.item_means(damping=self.bias_l2) - mean
+        rest = lists.values - mean
+        while True:
+            users = ridge_rows(lists.offsets, lists.items, rest - items[lists.items, -1], _design(items), penalty)
+            from_users = (rest - users[lists.users, -1])[by_item]
+            items = ridge_rows(item_offsets, lists.users[by_item], from_users, _design(users), penalty)
+            model = _with_user_bias(users, items, mean)
+            errors = lists.values - model.pairs(lists.users, lists.items)
+            size = sum(float((side**2 @ penalty).sum()) for side in (users, items))
+            if alternation.ends_with(model, 0.5 * (float(errors @ errors) + size)):
+                return alternation.fit()
+
+    def _fold(self, lists: RatingLists) -> np.ndarray:
+        lists = lists.known()
+        mean = float(self.seen_.values.mean())
+        targets = lists.values - mean - self.model_.item_bias[lists.items]
+        users = ridge_rows(lists.offsets, lists.items, targets, self.model_.item_factors, self._penalty())
+        users[:, -1] += mean
+        return users
+
+    def _penalty(self) -> np.ndarray:
+        require_number("l2", self.l2, above=0.0)
+        require_number("bias_l2", self.bias_l2, above=0.0)
+        return np.append(np.full(self.n_factors, float(self.l2)), float(self.bias_l2))
+
+
+def _design(side: np.ndarray) -> np.ndarray:
+    """Return the regressors of the other side: this side's factors, and 1 for the other's bias."""
+    return np.column_stack((side[:, :-1], np.ones(len(side))))
+
+
+def _with_user_bias(users: np.ndarray, items: np.ndarray, mean: float) -> FactorModel:
+    """Return a model with the users' biases and the mean as a factor that is 1 for every item."""
+    return FactorModel(users + np.append(np.zeros(users.shape[1] - 1), mean), _design(items), items[:, -1].copy())
