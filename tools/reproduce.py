@@ -1,10 +1,10 @@
-"""Measure all methods anew and write the pages that show it: ``make reproduce``.
+"""Measure all methods and write the results pages: ``make reproduce``.
 
     python tools/reproduce.py [--quick] [--jobs N] [--seeds N] [--methods A,B,…] [--only ohsumed|movielens]
 
-Data are looked for in $PODIUM_DATA or ../shared/data: ohsumed/ (LETOR 2.0), movielens-100k/ (if it is there). Finished
-trials are kept in podium-runs/: after an interruption the same command goes on where it was. ``--quick`` takes a few
-fast methods and leaves the documentation alone: its page goes to the folder of the run.
+Data are read from $PODIUM_DATA or ../shared/data: ohsumed/ (LETOR 2.0) and, if present, movielens-100k/. Finished
+trials are stored in podium-runs/: after an interruption, the same command resumes. ``--quick`` runs a few
+fast methods and does not change the documentation: its page goes to the folder of the run.
 """
 
 from __future__ import annotations
@@ -15,6 +15,11 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from podium.experiments import Comparison
+    from podium.experiments.result.published import PublishedTable
 
 ROOT = Path(__file__).resolve().parents[1]
 METRICS = ("ndcg@1", "ndcg@3", "ndcg@5", "ndcg@10", "map")
@@ -25,16 +30,16 @@ SHOWN_IN_README = 10
 
 def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="a few fast methods; the documentation stays as it is")
-    parser.add_argument("--jobs", type=int, help="worker processes (default: one a core)")
+    parser.add_argument("--quick", action="store_true", help="a few fast methods; leave the documentation unchanged")
+    parser.add_argument("--jobs", type=int, help="worker processes (default: one per core)")
     parser.add_argument("--seeds", type=int, default=3, help="seeds for methods that depend on one (default: 3)")
-    parser.add_argument("--methods", help="methods by name (default: all that `podium methods` lists, variants too)")
-    parser.add_argument("--only", choices=("ohsumed", "movielens"), help="one of the data sets")
-    parser.add_argument("--out", type=Path, help="where runs go (default: podium-runs/reproduce)")
+    parser.add_argument("--methods", help="names of methods (default: all that `podium methods` lists, and variants)")
+    parser.add_argument("--only", choices=("ohsumed", "movielens"), help="only this data set")
+    parser.add_argument("--out", type=Path, help="folder of the runs (default: podium-runs/reproduce)")
     options = parser.parse_args(argv)
     data = find_data()
     if data is None:
-        print("reproduce: no data: set PODIUM_DATA to the folder that has ohsumed/ in it", file=sys.stderr)
+        print("reproduce: no data found: set PODIUM_DATA to the folder that contains ohsumed/", file=sys.stderr)
         return 2
     runs = options.out or ROOT / "podium-runs" / ("reproduce-quick" if options.quick else "reproduce")
     if options.only != "movielens":
@@ -45,7 +50,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def find_data() -> Path | None:
-    """The folder of data sets, which are not part of the project."""
+    """Return the folder of data sets, which are not part of the project, or None."""
     places = [os.environ.get("PODIUM_DATA"), ROOT.parent / "shared" / "data"]
     return next((Path(place) for place in places if place and Path(place).is_dir()), None)
 
@@ -81,24 +86,26 @@ def reproduce_ohsumed(data: Path, out: Path, options: argparse.Namespace) -> Non
 
 
 def reproduce_movielens(data: Path, out: Path, options: argparse.Namespace) -> None:
-    """Ratings: 10, 20 and 50 of each user's train."""
+    """Compare rankers of ratings, trained on 10, 20 and 50 ratings per user."""
     from podium.cli.output import Reporter
     from podium.experiments import Comparison
     from podium.ratings.compare import compare_ratings
 
-    quick = {"methods": [], "n": 10, "replicates": 1} if options.quick else {}
     file = next(path for path in (data / "u.data", data / "u.data.gz") if path.exists())
     with Reporter() as reporter:
-        found = compare_ratings(file, out=out, jobs=options.jobs, progress=reporter, **quick)
-    comparisons = {n: Comparison.load(comparison.folder) for n, comparison in found.items()}
+        if options.quick:
+            found = compare_ratings(file, [], n=10, replicates=1, out=out, jobs=options.jobs, progress=reporter)
+        else:
+            found = compare_ratings(file, out=out, jobs=options.jobs, progress=reporter)
+    comparisons = {n: Comparison.load(comparison.folder) for n, comparison in found.items() if comparison.folder}
     for comparison in comparisons.values():
         print(comparison)
     root = out if options.quick else ROOT
     write(root / "docs" / "results" / "movielens.md", movielens_page(comparisons, datetime.date.today()))
 
 
-def ohsumed_page(comparison, today: datetime.date) -> str:
-    """The page of results: tables, choices, tests, and all that is needed to get them again."""
+def ohsumed_page(comparison: Comparison, today: datetime.date) -> str:
+    """Return the results page: tables, the pick, tests, and what is needed to reproduce them."""
     from podium.experiments.result.table import markdown
 
     _, _, table = markdown(comparison).partition("\n")
@@ -106,11 +113,11 @@ def ohsumed_page(comparison, today: datetime.date) -> str:
         [
             "# All methods on OHSUMED",
             "",
-            "Written by `make reproduce`; every figure of a table is computed. " + when_and_where(comparison, today),
+            "Written by `make reproduce`; all figures in tables are computed. " + when_and_where(comparison, today),
             "",
             "LETOR 2.0 OHSUMED: 106 queries, 16,140 documents, 25 features, grades 0 to 2, the five official folds. "
-            f"Best first by {comparison.primary} on the test parts; which method we would have *picked* is decided "
-            "without the test parts and comes [below](#picked-without-the-test-parts).",
+            f"Methods are ordered by {comparison.primary} on the test parts; [below](#picked-without-the-test-parts) "
+            "is the method that would have been picked without them.",
             table,
             *picked(comparison),
             *tests(comparison),
@@ -121,77 +128,80 @@ def ohsumed_page(comparison, today: datetime.date) -> str:
     )
 
 
-def movielens_page(comparisons, today: datetime.date) -> str:
-    """A section for each number of training ratings."""
+def movielens_page(comparisons: dict[int, Comparison], today: datetime.date) -> str:
+    """Return the results page on ratings, with one section per number of training ratings."""
     from podium.experiments.result.table import markdown
 
     lines = [
         "# All rankers of ratings on MovieLens 100K",
         "",
-        "Written by `make reproduce`; every figure is computed.",
+        "Written by `make reproduce`; all figures are computed.",
         "",
     ]
     for n, comparison in comparisons.items():
         _, _, table = markdown(comparison).partition("\n")
-        lines += [f"## {n} training ratings a user", "", when_and_where(comparison, today), table]
+        lines += [f"## {n} training ratings per user", "", when_and_where(comparison, today), table]
         own = [part for part in comparison.published if f" {n} training" in part.title]
         lines += [line.replace("## ", "### ", 1) for line in (*tests(comparison), *context(comparison, own))]
     return "\n".join(lines)
 
 
-def when_and_where(comparison, today: datetime.date) -> str:
+def when_and_where(comparison: Comparison, today: datetime.date) -> str:
     about, machine = comparison.described, comparison.described.get("machine", {})
     versions = ", ".join(f"{name} {version}" for name, version in about.get("versions", {}).items())
     fitted = sum(row.search_seconds for row in comparison.rows)
     return (
         f"{today:%d %B %Y}; {machine.get('cores')} cores, {machine.get('cpu') or machine.get('processor')}; "
         f"{versions}; Podium {comparison.configuration['podium']}; seeds {', '.join(map(str, comparison.seeds))}; "
-        f"convention `{comparison.convention}`; wall time {duration(about.get('total_seconds', comparison.seconds))}, "
-        f"of all {comparison.trials.height} fits together {duration(fitted)} (training alone)."
+        f"convention `{comparison.convention}`; wall time {duration(about.get('total_seconds', comparison.seconds))}; "
+        f"total time of all {comparison.trials.height} fits {duration(fitted)} (training alone)."
     )
 
 
-def picked(comparison) -> list[str]:
-    """The method that the rehearsal picks, beside the best official figures."""
-    best = comparison.pick
+def picked(comparison: Comparison) -> list[str]:
+    """Return the section about the method that the rehearsal picks, with the best official figures."""
+    best, rehearsal = comparison.pick, comparison.rehearsal
+    if best is None or rehearsal is None:
+        raise ValueError("this page needs a comparison with a rehearsal: compare(…, rehearse=True)")
     lines = [
         "",
         "## Picked without the test parts",
         "",
-        "By a [rehearsal](../compare.md#picking-a-method): half of each fold's validation part judges what the other "
-        f"half chose, both ways. Mean of the five metrics there: {ranking(comparison.rehearsal, 'mean_of_metrics')}, … "
-        f"So the pick is **{best}** (by {comparison.primary} there, {comparison.rehearsal.best}). "
-        "On no fold did its own test part have a say in any choice; but the folds rotate: "
-        "a query that is tested on one fold is a validation query of another. "
-        f"The rehearsal took {duration(comparison.rehearsal.described.get('total_seconds', 0.0))}.",
+        "By a [rehearsal](../compare.md#picking-a-method): settings are chosen on half of each fold's validation part "
+        "and evaluated on the other half, both ways. Mean of the five metrics there: "
+        f"{ranking(rehearsal, 'mean_of_metrics')}, … "
+        f"So the pick is **{best}** (by {comparison.primary} there, {rehearsal.best}). "
+        "No choice on a fold used its own test part; but the folds rotate: "
+        "a test query of one fold is a validation query of another. "
+        f"The rehearsal took {duration(rehearsal.described.get('total_seconds', 0.0))}.",
         "",
         *beside_official(comparison, best),
     ]
     flattered = max(comparison.learners, key=lambda row: row.validation).method
     lines += [
-        f"For comparison, {comparison.primary} on the validation parts as they are, which flatters methods that choose "
-        "much there: " + ranking(comparison, "validation") + ", …",
+        f"For comparison, {comparison.primary} on the full validation parts, which favors methods that make many "
+        "choices there: " + ranking(comparison, "validation") + ", …",
         "",
     ]
     if flattered != best:
-        lines += [f"By that, the pick would be {flattered}:", "", *beside_official(comparison, flattered)]
+        lines += [f"By this figure, the pick would be {flattered}:", "", *beside_official(comparison, flattered)]
     return [*lines, *HISTORY]
 
 
 HISTORY = [
-    "**How much this says.** The blend's first form averaged the chosen models and gave more weight to those that "
-    "helped the validation metric. It was judged on the test parts: NDCG@1 .5457, NDCG@3 .4908, NDCG@5 .4737, "
-    "NDCG@10 .4565, MAP .4524, three of five. Its present form (all settings, equal shares for kinds of model, "
-    "nothing chosen) and the rehearsal were made after that was known. None was judged on test parts on the way: "
-    "some two hundred ways to average were compared on the validation parts and on out-of-fold scores of the "
+    "**Caveats.** The first version of the blend averaged the chosen models and gave more weight to those that "
+    "improved the validation metric. It was evaluated on the test parts: NDCG@1 .5457, NDCG@3 .4908, NDCG@5 .4737, "
+    "NDCG@10 .4565, MAP .4524, three of five. The present version (all settings, equal weights for kinds of model, "
+    "nothing chosen) and the rehearsal were made after that was known. No version in between was evaluated on test "
+    "parts: about two hundred ways to average were compared on the validation parts and on out-of-fold scores of the "
     "training parts, where those that chose least were best. That kernel regression counts as one kind with the "
-    "linear models was settled there too; as a kind of its own it was a little worse. Margins of a few "
-    "thousandths are far inside the intervals above: they are about these 106 queries.",
+    "linear models was decided there too; as a kind of its own it was slightly worse. Differences of a few "
+    "thousandths are far inside the intervals above: they apply to these 106 queries only.",
     "",
 ]
 
 
-def beside_official(comparison, method: str) -> list[str]:
+def beside_official(comparison: Comparison, method: str) -> list[str]:
     official = next((table for table in comparison.published if table.exact), None)
     mine = next((row for row in comparison.rows if row.method == method), None)
     if official is None or mine is None:
@@ -207,21 +217,21 @@ def beside_official(comparison, method: str) -> list[str]:
     return [*lines, "", f"Higher in {wins} of {len(comparison.metrics)}.", ""]
 
 
-def ranking(comparison, figure: str, n: int = 8) -> str:
-    """The best methods by a property of their rows."""
+def ranking(comparison: Comparison, figure: str, n: int = 8) -> str:
+    """Return the names of the best methods by an attribute of their summaries."""
     rows = sorted(comparison.learners, key=lambda row: -getattr(row, figure))
     return ", ".join(f"{row.method} {getattr(row, figure):.4f}" for row in rows[:n])
 
 
-def tests(comparison) -> list[str]:
-    """Every method against the pick, query by query."""
+def tests(comparison: Comparison) -> list[str]:
+    """Return the section with paired tests of every method against the pick."""
     reference = comparison.pick
     unit = {"query": "queries"}.get(comparison.configuration.get("unit", "query"), "users")
     lines = [
         f"## Against {reference}",
         "",
         f"Differences of {comparison.primary} over the {comparison.n_queries} test {unit}, method minus {reference}, "
-        "with 95 % bootstrap interval; d is Cohen's, of paired values; p from the paired randomization test, "
+        "with 95 % bootstrap interval; d is Cohen's d of paired values; p is from the paired randomization test, "
         "Holm-corrected.",
         "",
         "| method | difference | interval | d | wins / ties / losses | p |",
@@ -235,22 +245,24 @@ def tests(comparison) -> list[str]:
     return [*lines, ""]
 
 
-def ranks(comparison) -> list[str]:
+def ranks(comparison: Comparison) -> list[str]:
     found = comparison.critical_difference()
     lines = [
         "## Mean ranks",
         "",
-        f"Rank on each query by {comparison.primary}, mean over queries. Friedman's test that all are alike: "
+        f"Rank on each query by {comparison.primary}, mean over queries. Friedman's test that all are equal: "
         f"p = {found.p_value:.2g}. Nemenyi's critical difference at {found.level:g} is {found.distance:.2f}.",
         "",
         "- " + ", ".join(f"{name} {rank:.2f}" for name, rank in found.ranks.items()),
     ]
-    lines += [f"- Not told apart: {group[0]} to {group[-1]} ({len(group)} methods)" for group in found.groups]
+    lines += [
+        f"- No significant difference: {group[0]} to {group[-1]} ({len(group)} methods)" for group in found.groups
+    ]
     return [*lines, ""]
 
 
-def seeds(comparison) -> list[str]:
-    """The spread over seeds, apart from that over queries."""
+def seeds(comparison: Comparison) -> list[str]:
+    """Return the section on the spread over seeds, next to that over queries."""
     rows = [row for row in comparison.rows if row.seed_spread]
     if not rows:
         return []
@@ -258,7 +270,7 @@ def seeds(comparison) -> list[str]:
     lines = [
         "## Seeds",
         "",
-        f"Standard deviation of {metric} over {len(comparison.seeds)} seeds, beside half of the 95 % interval over "
+        f"Standard deviation of {metric} over {len(comparison.seeds)} seeds, next to half of the 95 % interval over "
         "queries.",
         "",
         "| method | over seeds | over queries |",
@@ -268,8 +280,8 @@ def seeds(comparison) -> list[str]:
     return [*lines, ""]
 
 
-def context(comparison, tables) -> list[str]:
-    """What was published for relatives of the data: not comparable, and said so."""
+def context(comparison: Comparison, tables: Sequence[PublishedTable]) -> list[str]:
+    """Return sections with figures published for related data, marked as not comparable."""
     lines: list[str] = []
     for table in tables:
         metrics = [m for m in comparison.metrics if any(m in row.figures for row in table.rows)]
@@ -290,8 +302,8 @@ def context(comparison, tables) -> list[str]:
     return lines
 
 
-def readme_part(comparison, today: datetime.date) -> str:
-    """The README's short table and picture."""
+def readme_part(comparison: Comparison, today: datetime.date) -> str:
+    """Return the README's short table and picture."""
     official = next((table for table in comparison.published if table.exact), None)
     best = comparison.pick
     rows = [row for row in comparison.rows if row.estimates][:SHOWN_IN_README]
@@ -311,7 +323,7 @@ def readme_part(comparison, today: datetime.date) -> str:
     lines += [
         "",
         f"{shown} by {comparison.primary}; five folds, hyper-parameters chosen on validation, {today:%d %B %Y}. "
-        "[All methods, intervals, tests](docs/results/ohsumed.md); `make reproduce` computes them anew.",
+        "[All methods, intervals, tests](docs/results/ohsumed.md); `make reproduce` computes them again.",
         "",
         "![Our methods and the official baselines on OHSUMED](docs/images/ohsumed.png)",
     ]
@@ -319,7 +331,7 @@ def readme_part(comparison, today: datetime.date) -> str:
 
 
 def replaced(text: str, part: str) -> str:
-    """The text with the part between its markers replaced; raises if it has none."""
+    """Return the text with the part between its markers replaced; raise ValueError if it has no markers."""
     before, begin, rest = text.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not begin or not end:
@@ -327,8 +339,8 @@ def replaced(text: str, part: str) -> str:
     return f"{before}{BEGIN}\n\n{part}\n\n{END}{after}"
 
 
-def picture(comparison, path: Path) -> None:
-    """NDCG@10 and the primary metric of each method with intervals, and the official baselines as diamonds."""
+def picture(comparison: Comparison, path: Path) -> None:
+    """Draw NDCG@10 and the primary metric of each method with intervals, and the official baselines as diamonds."""
     try:
         import matplotlib
     except ModuleNotFoundError:

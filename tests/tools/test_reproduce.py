@@ -15,9 +15,9 @@ def test_the_page_says_all_that_is_needed_to_trust_it(reproduce, comparison):
     page = reproduce.ohsumed_page(comparison, TODAY)
     for fact in ("16 November 2026", "2 cores, a processor", "numpy 9", "seeds 0, 1", "`letor`", "wall time 10 min"):
         assert fact in page
-    assert "of all 8 fits together 4 min" in page
+    assert "total time of all 8 fits 4 min" in page
     assert "there: listnet 0.6000, ranksvm 0.5000, … So the pick is **listnet**" in page  # random is none to pick
-    assert "By that, the pick would be ranksvm" in page
+    assert "By this figure, the pick would be ranksvm" in page
     assert "| map | 0.4496 | ListNet | 0.8500 | yes |" in page
     assert "| map | 0.4496 | ListNet | 0.7000 | yes |" in page
     assert "Higher in 5 of 5" in page
