@@ -110,7 +110,8 @@ def test_command_line(
     assert list(found) == ["3", "5"]
     assert {row["method"] for row in found["3"]["rows"]} == {"pmf", "item-mean", "popularity"}
     assert (tmp_path / "podium-runs" / "stars" / "given-5" / "report.html").exists()
-    assert main([*words[:4], "x", "--quiet"]) == 2
+    with pytest.raises(SystemExit, match="2"):
+        main([*words[:4], "x", "--quiet"])
     assert main(["ratings", "compare", "stars.csv", "--protocol", "time", "--quiet"]) == 2
     assert "no times" in capsys.readouterr().err
     assert main(["methods", "--ratings"]) == 0

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
-from functools import partial
 from pathlib import Path
 
 from podium.cli import options, output
@@ -42,12 +40,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "(default: all; without DATA, some quick ones)",
     )
     options.add_metrics_options(parser, "ndcg@1,ndcg@5,ndcg@10,map")
-    parser.add_argument(
-        "--primary",
-        metavar="METRIC",
-        help="chooses hyper-parameters on validation, orders the table and is tested "
-        "(default: map if among the metrics, else ndcg@10, else the first)",
-    )
     options.add_normalize_option(parser, "minmax")
     parser.add_argument(
         "--protocol",
@@ -56,7 +48,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "time:COLUMN,TEST,VALID,WINDOWS (default: letor for a folder, else kfold:5)",
     )
     parser.add_argument("--folds", type=options.positive, metavar="K", help="short for --protocol kfold:K")
-    options.add_search_options(parser)
+    options.add_search_options(parser, "map if among the metrics, else ndcg@10, else the first")
     parser.add_argument(
         "--seeds",
         type=options.positive,
@@ -76,40 +68,26 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     from podium.experiments import compare
-    from podium.experiments.result.table import renderables
 
     out = Path(arguments.out) if arguments.out else Path("podium-runs") / _name(arguments.data)
-    try:
-        with output.Reporter(quiet=arguments.quiet) as reporter:
-            comparison = compare(
-                arguments.data,
-                arguments.methods,
-                metrics=arguments.metrics,
-                convention=arguments.convention or "standard",
-                primary=arguments.primary,
-                normalize=options.normalization(arguments),
-                folds=arguments.folds,
-                protocol=arguments.protocol,
-                search=arguments.search,
-                budget=arguments.budget,
-                random_state=arguments.seed,
-                seeds=arguments.seeds,
-                rehearse=arguments.rehearse,
-                out=out,
-                jobs=arguments.jobs,
-                columns=options.columns(arguments),
-                progress=reporter,
-            )
-    except KeyboardInterrupt:
-        print(
-            f"podium: interrupted; finished trials are kept in {out}: give the same command to go on", file=sys.stderr
+    with output.Reporter(arguments.quiet, out) as reporter:
+        comparison = compare(
+            arguments.data,
+            arguments.methods,
+            **options.study(arguments),
+            normalize=options.normalization(arguments),
+            folds=arguments.folds,
+            protocol=arguments.protocol,
+            seeds=arguments.seeds,
+            rehearse=arguments.rehearse,
+            columns=options.columns(arguments),
+            out=out,
+            progress=reporter,
         )
-        return 130
     if arguments.json:
         output.print_json(comparison.to_dict())
     else:
-        output.print_rich(partial(renderables, comparison), plain=str(comparison))
-        print(f"\nReport: {out / 'report.html'}")
+        output.print_comparison(comparison)
     return 1 if comparison.failed else 0
 
 

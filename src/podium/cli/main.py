@@ -41,8 +41,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         code: int = arguments.run(arguments)
         sys.stdout.flush()
         return code
-    except KeyboardInterrupt:
-        return _fail("interrupted", 130, arguments.debug)
+    except KeyboardInterrupt as interruption:
+        return _fail(str(interruption) or "interrupted", 130, arguments.debug)
     except BrokenPipeError:  # the reader of a pipe, such as head, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0

@@ -50,8 +50,13 @@ def add_metrics_options(parser: argparse.ArgumentParser, metrics: str, conventio
     )
 
 
-def add_search_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options of a search for hyper-parameters, and the seed."""
+def add_search_options(parser: argparse.ArgumentParser, primary: str) -> None:
+    """Add the options of a search for hyper-parameters, and the seed; ``primary`` describes that metric's default."""
+    parser.add_argument(
+        "--primary",
+        metavar="METRIC",
+        help=f"selects hyper-parameters on validation data, orders the table and is tested (default: {primary})",
+    )
     parser.add_argument(
         "--search",
         choices=("grid", "random", "bayes"),
@@ -70,9 +75,27 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--quiet", action="store_true", help="show no progress on standard error")
 
 
+def study(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return the shared options of a comparison by the names that functions for comparing take."""
+    return {
+        "metrics": arguments.metrics,
+        "convention": arguments.convention or "standard",
+        "primary": arguments.primary,
+        "search": arguments.search,
+        "budget": arguments.budget,
+        "random_state": arguments.seed,
+        "jobs": arguments.jobs,
+    }
+
+
 def normalization(arguments: argparse.Namespace) -> str | None:
     """Return the value of ``--normalize`` as rankers take it."""
     return None if arguments.normalize == "none" else str(arguments.normalize)
+
+
+def positive_list(text: str) -> list[int]:
+    """Parse ``"10,20"`` into ``[10, 20]``."""
+    return [positive(part) for part in comma_list(text)]
 
 
 def comma_list(text: str) -> list[str]:

@@ -6,12 +6,16 @@ import json
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.progress import Progress, TaskID
+
+    from podium.experiments import Comparison
 
 
 def note(text: str) -> None:
@@ -34,6 +38,15 @@ def print_rich(parts: Callable[[int], Sequence[RenderableType]], plain: str) -> 
     console.print(*parts(console.width), sep="\n")
 
 
+def print_comparison(comparison: Comparison) -> None:
+    """Print the table of a comparison, and where its report is."""
+    from podium.experiments.result.table import renderables
+
+    print_rich(partial(renderables, comparison), plain=str(comparison))
+    if comparison.folder:
+        print(f"\nReport: {comparison.folder / 'report.html'}")
+
+
 def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], numbers: Sequence[int] = ()) -> None:
     """Print aligned columns; those in ``numbers`` are aligned right."""
     widths = [max(len(row[i]) for row in [header, *rows]) for i in range(len(header))]
@@ -46,10 +59,13 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], numbers: S
 
 
 class Reporter:
-    """Progress of a comparison on standard error: a bar on a terminal, plain lines otherwise."""
+    """Progress of a comparison on standard error: a bar on a terminal, plain lines otherwise.
 
-    def __init__(self, quiet: bool = False) -> None:
-        self._quiet = quiet
+    An interruption within the context is raised with a message that tells how to resume the run in ``folder``.
+    """
+
+    def __init__(self, quiet: bool, folder: Path) -> None:
+        self._quiet, self._folder = quiet, folder
         self._bar: Progress | None = None
         self._task: TaskID | None = None
         self._total = self._done = 0
@@ -70,6 +86,10 @@ class Reporter:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._stack.close()
+        if isinstance(error, KeyboardInterrupt):
+            raise KeyboardInterrupt(
+                f"interrupted; finished trials are kept in {self._folder}: repeat the command to resume"
+            ) from error
 
     def note(self, text: str) -> None:
         if self._quiet:

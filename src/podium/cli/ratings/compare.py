@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
-from functools import partial
 from pathlib import Path
 
 from podium.cli import options, output
@@ -41,7 +39,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "trained on; time: the latest fifth of all ratings tests (default: given-n)",
     )
     parser.add_argument(
-        "--n", default="10,20,50", metavar="N,…", help="ratings given, a table each (default: 10,20,50)"
+        "--n",
+        type=options.positive_list,
+        default=[10, 20, 50],
+        metavar="N,…",
+        help="ratings given per user, one table per number (default: 10,20,50)",
     )
     parser.add_argument(
         "--replicates", type=options.positive, metavar="K", help="draws, each with a seed of its own (default: 10)"
@@ -54,56 +56,30 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="users with fewer than N + M ratings are dropped (default: 10)",
     )
     options.add_metrics_options(parser, "ndcg@1,ndcg@5,ndcg@10,err")
-    parser.add_argument(
-        "--primary",
-        metavar="METRIC",
-        help="chooses hyper-parameters, orders the table and is tested (default: ndcg@10 if among the metrics)",
-    )
-    options.add_search_options(parser)
+    options.add_search_options(parser, "ndcg@10 if among the metrics, else the first")
     options.add_run_options(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from podium.experiments.result.table import renderables
     from podium.ratings.compare import compare_ratings, dataset_name
 
     out = Path(arguments.out) if arguments.out else Path("podium-runs") / dataset_name(Path(arguments.data))
-    try:
-        with output.Reporter(quiet=arguments.quiet) as reporter:
-            comparisons = compare_ratings(
-                arguments.data,
-                arguments.methods,
-                protocol=arguments.protocol,
-                n=[_number(text) for text in options.comma_list(arguments.n)],
-                replicates=arguments.replicates or (1 if arguments.protocol == "time" else 10),
-                min_test=arguments.min_test,
-                metrics=arguments.metrics,
-                convention=arguments.convention or "standard",
-                primary=arguments.primary,
-                search=arguments.search,
-                budget=arguments.budget,
-                random_state=arguments.seed,
-                out=out,
-                jobs=arguments.jobs,
-                progress=reporter,
-            )
-    except KeyboardInterrupt:
-        print(
-            f"podium: interrupted; finished trials are kept in {out}: give the same command to go on", file=sys.stderr
+    with output.Reporter(arguments.quiet, out) as reporter:
+        comparisons = compare_ratings(
+            arguments.data,
+            arguments.methods,
+            **options.study(arguments),
+            protocol=arguments.protocol,
+            n=arguments.n,
+            replicates=arguments.replicates or (1 if arguments.protocol == "time" else 10),
+            min_test=arguments.min_test,
+            out=out,
+            progress=reporter,
         )
-        return 130
     if arguments.json:
         output.print_json({n: comparison.to_dict() for n, comparison in comparisons.items()})
     else:
         for comparison in comparisons.values():
             print(f"\n{comparison.configuration['protocol']['text']}")
-            output.print_rich(partial(renderables, comparison), plain=str(comparison))
-            print(f"\nReport: {comparison.folder / 'report.html' if comparison.folder else ''}")
+            output.print_comparison(comparison)
     return 1 if any(comparison.failed for comparison in comparisons.values()) else 0
-
-
-def _number(text: str) -> int:
-    try:
-        return options.positive(text)
-    except argparse.ArgumentTypeError as error:
-        raise ValueError(f"--n: {error}") from None
