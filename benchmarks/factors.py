@@ -1,12 +1,12 @@
-"""Seconds for one pass over ratings of MovieLens 1M's size (synthetic), loss by loss, and as users grow.
+"""Seconds per pass over synthetic ratings of MovieLens 1M's size, for each loss and for growing numbers of users.
 
     python benchmarks/factors.py [--quick]
 
 6,040 users, 3,706 items, 1,000,209 ratings, ten factors and item biases. "full batch": one evaluation of the objective
 and its gradient, of which an L-BFGS iteration needs about one; "stochastic": one epoch of Adam steps on 256 users at a
-time. The first compilation is not counted. Beside them, one epoch of BPR and of ALS of the package `implicit` with ten
-factors on the same pairs. These do another job (they learn who rates what, not how users order what they rate), so this
-says only whether learning from lists costs more than the usual thing.
+time. Compilation is not counted. For comparison, one epoch of BPR and of ALS of the package `implicit` with ten factors
+on the same pairs. These solve another problem (they learn who rates what, not how users order what they rate), so this
+shows only whether learning from lists costs more than the usual methods.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ LOSSES: dict[str, Any] = {
 
 
 def full_batch(loss: Any, ratings: podium.Ratings, n: int) -> float:
-    """Seconds per evaluation: a long run less a short one, so that what is done once does not count."""
+    """Return the seconds per evaluation: a long run minus a short one, so that one-time work does not count."""
     seconds, evaluations = [], []
     for iterations in (1, 1 + n):
         ranker = podium.FactorRanker(loss, trainer=LBFGS(max_iter=iterations, tolerance=0.0), random_state=0)
@@ -46,7 +46,7 @@ def full_batch(loss: Any, ratings: podium.Ratings, n: int) -> float:
 
 
 def stochastic(loss: Any, ratings: podium.Ratings, n: int) -> float:
-    """Seconds per epoch: the fastest of several, from one report of progress to the next."""
+    """Return the seconds per epoch: the fastest of several, from one progress report to the next."""
     ends: list[float] = []
     trainer = Stochastic(epochs=n + 1, batch_size=256, learning_rate=0.01, patience=None)
     ranker = podium.FactorRanker(loss, trainer=trainer, random_state=0)
@@ -70,7 +70,7 @@ def implicit_epochs(ratings: podium.Ratings, n: int) -> dict[str, float]:
     for name, model in (("implicit BPR", BayesianPersonalizedRanking), ("implicit ALS", AlternatingLeastSquares)):
         taken = []
         for iterations in (1, 1 + n):
-            with threadpool_limits(1, "blas"):  # as the package asks for
+            with threadpool_limits(1, "blas"):  # as the package recommends
                 start = time.perf_counter()
                 model(factors=10, iterations=iterations, random_state=0).fit(pairs, show_progress=False)
                 taken.append(time.perf_counter() - start)
@@ -82,7 +82,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="fewer passes: noisier figures")
     n = 3 if parser.parse_args().quick else 10
-    warnings.simplefilter("ignore")  # that a run of few iterations has not converged is no news
+    warnings.simplefilter("ignore")  # a run of few iterations is not expected to converge
     small = make_ratings(100, 80, random_state=0)
     ratings = make_ratings(6040, 3706, 1_000_209, random_state=0)
     print(f"{ratings}\n{'seconds per pass':28}{'full batch':>12}{'stochastic':>12}")

@@ -1,12 +1,12 @@
-"""How fast is a round of AdaRank, RankBoost and FRank, beside plain programs?
+"""Time per round of AdaRank, RankBoost and FRank, compared with straightforward NumPy programs.
 
     python benchmarks/feature_boosting.py [--queries 200] [--documents 100] [--features 25] [--rounds 20]
 
-RankLib, the usual implementation, is Java and not timed here. The peer is the obvious NumPy program: weights of all
-pairs of a query as a matrix, thresholds from the same bins, each feature's histogram by ``np.bincount``; for AdaRank it
-is our own metric of each feature, measured anew in each round. Both choose the same rules, which
-is checked. Everything is called once before it is timed; best of the repeats; preparation (bins, groups, the table of
-features' metrics) is part of both times.
+RankLib, the usual implementation, is Java and not timed here. The peer is a straightforward NumPy program: weights of
+all pairs of a query as a matrix, thresholds from the same bins, each feature's histogram by ``np.bincount``; for
+AdaRank it is our own metric of each feature, recomputed in each round. Both choose the same rules, which is checked.
+Everything is called once before it is timed; best of the repeats; preparation (bins, groups, the table of features'
+metrics) is part of both times.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class NumPyPairs:
 
 
 class NumPyMetric(MetricWeighting):
-    """AdaRank that measures every feature in every round."""
+    """AdaRank that evaluates every feature in every round."""
 
     def best_rule(self) -> Rule | None:
         columns = self.queries.features.T.astype(np.float64)
@@ -104,7 +104,7 @@ def main() -> None:
     }
     n = queries.n_documents
     print(f"{options.rounds} rounds, {len(queries)} queries, {n:,} documents, {options.features} features")
-    print(f"\n{'':20}{'podium ms a round':>20}{'plain ms a round':>20}{'podium is faster by':>21}")
+    print(f"\n{'':20}{'podium ms per round':>20}{'plain ms per round':>20}{'podium is faster by':>21}")
     for name, both in makers.items():
         best, found = [np.inf, np.inf], [[], []]
         for repeat in range(options.repeats + 1):

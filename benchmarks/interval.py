@@ -1,10 +1,10 @@
-"""IntervalRank and its relatives: documents per second, against a generic solver, and how the cost grows.
+"""IntervalRank and related losses: documents per second, compared with a generic solver, and growth of the cost.
 
     python benchmarks/interval.py [--quick]
 
 2,000 lists of 120 documents in five grades, scores of three spreads; a gradient pass over all of them, best of several.
-The peer is Clarabel, called directly (no modeling layer) on the smallest program that says the same, with one unknown
-for each document's new place besides the intervals' ends and the slacks; building its matrices is not timed, and its
+The peer is Clarabel, called directly (no modeling layer) on the smallest equivalent program, with one unknown
+per document in addition to the intervals' ends and the slacks; building its matrices is not timed, and its
 fastest list counts. It solves to its default tolerance of 1e-8, Podium exactly. The exponents are slopes of log time
 against log n for one long list.
 """
@@ -34,8 +34,8 @@ LOSSES: dict[str, Loss] = {
 
 
 def seconds(run: Callable[[], object], budget: float) -> float:
-    """Best of as many runs as fit in the budget, at least three, after one to warm up."""
-    # With one thread, the process's own time: waiting for a core that other work holds does not count.
+    """Return the best of as many runs as fit in the budget, at least three, after a warm-up run."""
+    # With one thread, CPU time: waiting for a core used by other work does not count.
     clock = time.perf_counter if numba.get_num_threads() > 1 else time.process_time
     run()
     best, spent, runs = np.inf, 0.0, 0
@@ -48,7 +48,7 @@ def seconds(run: Callable[[], object], budget: float) -> float:
 
 
 def generic_program(scores: np.ndarray, labels: np.ndarray) -> clarabel.DefaultSolver:
-    """The list's program over (places, lower ends, upper ends, ξ, ε), ready to be solved."""
+    """Return the list's program over (new scores, lower ends, upper ends, ξ, ε), ready to be solved."""
     n, g = len(scores), N_GRADES
     own = sparse.csr_array((np.ones(n), (np.arange(n), labels)), shape=(n, g))
     one, every, none = sparse.eye_array(g), sparse.eye_array(n), sparse.csr_array

@@ -28,7 +28,7 @@ L2 = 1e-3
 
 
 def make_data(n_documents: int, n_features: int, n_queries: int) -> podium.Queries:
-    """Standardized float32 features and grades 0–4 that follow a noisy linear score."""
+    """Return standardized float32 features and grades 0–4 that follow a noisy linear score."""
     rng = np.random.default_rng(0)
     features = rng.standard_normal((n_documents, n_features), dtype=np.float32)
     features += 0.7 * rng.standard_normal((n_documents, 1), dtype=np.float32)  # correlated, as real features are
@@ -45,7 +45,7 @@ def make_data(n_documents: int, n_features: int, n_queries: int) -> podium.Queri
 
 @dataclass
 class Run:
-    """One training run: when which objective was reached."""
+    """One training run: the objective over time."""
 
     curve: list[tuple[float, float]] = field(default_factory=list)
     """Seconds since the start and the objective, after each iteration or evaluation."""
@@ -125,7 +125,7 @@ def run_torch(queries: podium.Queries) -> Run:
 
 
 def peak_memory() -> float:
-    """The most memory this process has held, in GB."""
+    """Return the peak memory of this process in GB."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
 
 

@@ -6,11 +6,11 @@
 
 rax        JAX, jitted, lists padded to the longest (``jax.value_and_grad``).
 padded     PyTorch as allRank does it: lists padded to the longest, autograd.
-buckets    PyTorch with lists sorted by length and batched with their like, so that padding is small.
+buckets    PyTorch with lists sorted by length and batched with lists of similar length, to reduce padding.
 lightgbm   LightGBM's own LambdaRank (gradient and Hessian, no value): an iteration with a single split on a feature of
-           two values, less the same with the objective "regression", whose gradient costs next to nothing.
+           two values, minus the same with the objective "regression", whose gradient costs almost nothing.
 
-Padded contestants get their batches ready-made; making them is not timed. Pairwise losses run in batches of 40 lists,
+Padded contestants get prepared batches; preparing them is not timed. Pairwise losses run in batches of 40 lists,
 whose tensors fit into the cache. Contestants take turns, and the best round of each counts. Other work on the machine
 disturbs the figures: compare ratios within one run. Needs torch, jax, rax and lightgbm.
 """
@@ -49,7 +49,7 @@ class Lists:
         self.scores = rng.standard_normal(self.n, dtype=np.float32)
 
     def batches(self, size: int, by_length: bool) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-        """Scores, labels and mask of each batch of lists, padded to the longest list of all, or of the batch."""
+        """Return scores, labels and mask of each batch of lists, padded to the longest of all lists or of the batch."""
         queries = np.argsort(self.sizes) if by_length else np.arange(len(self.sizes))
         longest = int(self.sizes.max())
         result = []
@@ -171,7 +171,7 @@ def run_podium(lists: Lists, loss: Loss, curvature: bool) -> Run:
 
 
 def lightgbm_seconds(lists: Lists, n_iterations: int, **objective: object) -> float:
-    """Seconds for one iteration of LightGBM that does next to nothing but compute gradients."""
+    """Return the seconds for one LightGBM iteration that does almost nothing but compute gradients."""
     feature = (np.arange(lists.n) % 2).astype(np.float32)[:, None]
     data = lightgbm.Dataset(
         feature, lists.labels, group=lists.sizes, init_score=lists.scores.astype(np.float64), params={"verbose": -1}
@@ -188,7 +188,7 @@ def lightgbm_seconds(lists: Lists, n_iterations: int, **objective: object) -> fl
 
 
 def take_turns(runs: dict[str, Run], n_rounds: int) -> dict[str, float]:
-    """Best seconds of each; a pause lets one library's threads come to rest before the next one starts."""
+    """Return the best seconds of each; a pause lets one library's threads go idle before the next one starts."""
     best = dict.fromkeys(runs, float("inf"))
     for run in runs.values():
         run()

@@ -1,12 +1,12 @@
-"""How fast are NDCG@10, MAP and MRR of 720,000 documents, beside ranx?
+"""Time to compute NDCG@10, MAP and MRR of 720,000 documents, compared with ranx.
 
     python benchmarks/metrics.py [--queries 6000] [--documents 120] [--repeats 7]
 
 All start from the same arrays of query numbers, labels and scores. ranx is timed four ways: from dictionaries; from
-``Qrels`` and ``Run`` made of them; from its typed lists, filled from lists that NumPy has sorted; and its bare kernels
-on such lists made beforehand, which leaves even the sorting out. Every way is called once before any timing, so that
-compiling is not in the times, and the ways take turns, so that a busy machine slows all of them. Best and median of the
-repeats are printed; ratios are of the best.
+``Qrels`` and ``Run`` made of them; from its typed lists, filled from lists that NumPy has sorted; and its kernels alone
+on such lists prepared beforehand, which excludes even the sorting. Every variant is called once before any timing, so
+that compilation is not counted, and the variants take turns, so that a busy machine slows all of them. Best and median
+of the repeats are printed; ratios are of the best.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ METRICS = ["ndcg@10", "map", "mrr"]
 
 
 def make_data(n_queries: int, n_documents: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Grades in the proportions of MSLR, and scores that have something to do with them."""
+    """Return grades in the proportions of MSLR, and scores correlated with them."""
     generator = np.random.default_rng(0)
     n = n_queries * n_documents
     labels = generator.choice(5, size=n, p=[0.52, 0.32, 0.13, 0.02, 0.01])
@@ -44,7 +44,7 @@ def ranx_ways(labels: np.ndarray, scores: np.ndarray, shape: tuple[int, int]) ->
         return {f"q{q}": dict(zip(ids, row, strict=True)) for q, row in enumerate(rows)}
 
     def sorted_lists(values: np.ndarray) -> TypedList:
-        """Documents and their values, best first, one array a query: what ranx turns everything into."""
+        """Return documents and their values, best first, one array per query: ranx's internal format."""
         table = values.reshape(shape)
         order = np.argsort(-table, axis=1, kind="stable")
         both = np.stack((order, np.take_along_axis(table, order, axis=1)), axis=2)

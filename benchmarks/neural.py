@@ -4,10 +4,10 @@
 
 63 queries of 150 documents with 25 features, as a fold of OHSUMED has; one gradient step (Adam) per query, float32. The
 PyTorch side factorizes the pairwise layer as Podium does, uses its fused Adam and is timed with one thread and with
-all, of which the faster counts. Times are the best epoch of several; both sides must meet the same loss in the first.
+all, of which the faster counts. Times are the best of several epochs; both sides must have the same loss in the first.
 
 A last line trains BoltzRank with energies summed over all pairs of documents in each step, O(K m²) for K rankings of m
-documents as the paper writes them, against the O(K m) form that Podium uses: the same loss to rounding.
+documents as in the paper, against the O(K m) form that Podium uses: the losses agree up to rounding.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ class TorchPotentials(torch.nn.Module):
 
 
 def flatten(module: torch.nn.Module) -> np.ndarray:
-    """The module's parameters in the order of Podium's ``theta``."""
+    """Return the module's parameters in the order of Podium's ``theta``."""
     return np.concatenate([p.detach().numpy().ravel() for p in ordered(module)]).astype(np.float64)
 
 
@@ -136,7 +136,7 @@ def boltzrank_of(c: torch.Tensor, gain: torch.Tensor, target: torch.Tensor, weig
 def torch_epochs(
     module: torch.nn.Module, queries: podium.Queries, losses: list, orders: list[np.ndarray]
 ) -> tuple[float, float]:
-    """Best seconds per epoch, and the mean loss of the first."""
+    """Return the best seconds per epoch and the mean loss of the first."""
     lists = [torch.from_numpy(queries.features[s]) for s in queries.slices()]
     optimizer = torch.optim.Adam(module.parameters(), lr=RATE, fused=True)
     best, first = np.inf, np.nan

@@ -1,10 +1,10 @@
-"""How fast is a LETOR file of MSLR's shape read, beside scikit-learn, XGBoost and polars; and with how much memory?
+"""Time and memory to read a LETOR file of MSLR's shape, compared with scikit-learn, XGBoost and polars.
 
     python benchmarks/reading.py [--lines 700000] [--repeats 3] [--folder DIR]
 
-The file is made first, and read once before any timing, so that it comes from the page cache for all alike. Times are
-the best and the median of the repeats; compiling is not in them, its time is printed. scikit-learn reads a slice only.
-Rates per second of processor time are what a busy machine changes least.
+The file is created first and read once before any timing, so that it is in the page cache for all contestants. Times
+are the best and the median of the repeats; compilation is timed separately. scikit-learn reads only a part of the file.
+A busy machine affects rates per second of CPU time least.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ SLICE = 20_000
 
 
 def block_of_lines(rng: np.random.Generator) -> bytes:
-    """Lines like MSLR's: counts, many zeros, and fractions of six digits, some of them negative."""
+    """Return lines like MSLR's: counts, many zeros, and fractions of six digits, some of them negative."""
     columns = []
     for j in range(N_FEATURES):
         kind = j % 5
@@ -93,7 +93,7 @@ def with_polars(path: Path) -> tuple[int, ...]:
 
 
 def rate(read: Callable[[Path], tuple[int, ...]], path: Path) -> tuple[float, float]:
-    """MB per second, and per second of processor time, of one reading."""
+    """Return MB per second, and per second of CPU time, of one reading."""
     start, processor = time.perf_counter(), time.process_time()
     read(path)
     size = path.stat().st_size / 1e6
@@ -101,7 +101,7 @@ def rate(read: Callable[[Path], tuple[int, ...]], path: Path) -> tuple[float, fl
 
 
 def peak_growth(path: Path, small: Path) -> int:
-    """Bytes by which a fresh process grows at most while it reads the file, its compiled code loaded before.
+    """Return the bytes by which a new process grows at most while it reads the file, after loading compiled code.
 
     The high-water mark of Linux, reset just before: ``getrusage`` would count what the parent process had used.
     """
@@ -126,7 +126,7 @@ def report(path: Path, n_lines: int, repeats: int) -> None:
     part = first_lines(path, min(SLICE, n_lines))
     start = time.perf_counter()
     with_podium(part)
-    print(f"first call, with compiling or loading of compiled code: {time.perf_counter() - start:.1f} s")
+    print(f"first call, including compiling or loading compiled code: {time.perf_counter() - start:.1f} s")
     start = time.perf_counter()
     with path.open("rb") as file:
         while file.read(1 << 24):
@@ -141,7 +141,7 @@ def report(path: Path, n_lines: int, repeats: int) -> None:
     }
     missing = [name for name in contenders if not find_spec(name)]
     found: dict[str, list[tuple[float, float]]] = {name: [] for name in contenders if name not in missing}
-    for _ in range(repeats):  # in turn, so that whatever else the machine does disturbs all alike
+    for _ in range(repeats):  # in turn, so that other work on the machine disturbs all of them
         for name in found:
             found[name].append(rate(*contenders[name]))
     print("          best MB/s   median   best per CPU second")
@@ -166,7 +166,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--lines", type=int, default=700_000)
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--folder", type=Path, help="where to make the file (a temporary folder)")
+    parser.add_argument("--folder", type=Path, help="where to create the file (default: a temporary folder)")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=arguments.folder) as folder:
         path = Path(folder) / "mslr-like.txt"

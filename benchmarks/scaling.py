@@ -17,7 +17,7 @@ from podium import losses
 
 
 def cases() -> dict[str, tuple[losses.Loss, str]]:
-    """Losses by name, with a remark where the cost is not linear by nature."""
+    """Return losses by name, with a remark where the cost is not linear."""
     return {
         "ListNet": (losses.ListNetLoss(), ""),
         "ListMLE": (losses.ListMLELoss(), ""),
@@ -45,7 +45,7 @@ def cases() -> dict[str, tuple[losses.Loss, str]]:
 
 
 def seconds(bound: losses.base.BoundLoss, scores: np.ndarray, budget: float) -> float:
-    """Best of as many runs as fit in the budget, at least three."""
+    """Return the best of as many runs as fit in the budget, at least three."""
     gradient = np.empty_like(scores)
     bound.value_and_gradient(scores, gradient=gradient)
     best, spent, runs = np.inf, 0.0, 0

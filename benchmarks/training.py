@@ -1,11 +1,11 @@
-"""Time to train a linear ranker on each loss by L-BFGS, to the tolerance of the PMOP paper.
+"""Time to train a linear ranker on each loss with L-BFGS, to the tolerance of the PMOP paper.
 
     python benchmarks/training.py [--quick] [FOLDS]
 
-FOLDS is a folder of folds (OHSUMED, say); without it, synthetic lists of the same shape. Stops at a relative
-improvement below 1e-5 or after 100 iterations, as in Truyen, Phung & Venkatesh (SDM 2011), whose claim is that the
-linear-time losses train fastest. Seconds for all folds, the best of several rounds; the methods take turns, so that a
-busy machine is busy for all.
+FOLDS is a folder of folds, such as OHSUMED; without it, synthetic lists of the same shape are used. Training stops at a
+relative improvement below 1e-5 or after 100 iterations, as in Truyen, Phung & Venkatesh (SDM 2011), whose claim is that
+the linear-time losses train fastest. Seconds for all folds, the best of several rounds; the methods take turns, so that
+a busy machine slows all of them.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="fewer rounds: noisier figures")
     arguments = parser.parse_args()
     folds = training_sets(arguments.folds)
-    warnings.simplefilter("ignore")  # that 100 iterations were used up is part of the protocol
+    warnings.simplefilter("ignore")  # stopping after 100 iterations is part of the protocol
     seconds: dict[str, list[float]] = {name: [] for name in LOSSES}
     iterations = dict.fromkeys(LOSSES, 0)
     for _ in range(2 if arguments.quick else 5):

@@ -2,15 +2,15 @@
 
     python benchmarks/trees.py [--quick] [--trees N] [--only NAME,NAME,…]
 
-6,000 training lists of 20 to 215 documents, 705,000 in all, 136 float32 features, five grades as skewed as those of
-web search; 1,000 more lists are held out. Everyone grows 100 trees of 31 leaves at a learning rate of 0.1, at least
-20 documents a leaf, in one process, one contestant after the other. The first tree is not timed. The contestants:
+6,000 training lists of 20 to 215 documents, 705,000 in all, 136 float32 features, five grades as skewed as those of web
+search; 1,000 more lists are held out. Every contestant grows 100 trees of 31 leaves at a learning rate of 0.1, with at
+least 20 documents per leaf, in one process, one after the other. The first tree is not timed. The contestants:
 
-podium        ``podium.LambdaMART()``: gradients by LambdaRankLoss, the same bits for any number of threads.
+podium        ``podium.LambdaMART()``: gradients by LambdaRankLoss, bitwise identical for any number of threads.
 podium fast   The same with ``deterministic=False``.
-lambdarank    LightGBM's own, with its normalization (``lambdarank_norm``) and its default truncation, as Podium's.
+lambdarank    LightGBM's own, with its normalization (``lambdarank_norm``) and its default truncation, as in Podium.
 xendcg        LightGBM's rank_xendcg.
-l2            LightGBM's regression on 2^grade − 1: no list at all, and a rival nevertheless.
+l2            LightGBM's regression on 2^grade − 1, which ignores lists.
 xgboost       rank:ndcg, 31 leaves, histograms.
 catboost      YetiRank, if it is installed.
 
@@ -39,7 +39,7 @@ LIGHTGBM = {"num_leaves": LEAVES, "learning_rate": RATE, "min_data_in_leaf": MIN
 
 
 class Clock:
-    """Time between the first tree and the last."""
+    """The time between the first tree and the last."""
 
     def __init__(self) -> None:
         self.wall: list[float] = []
@@ -55,7 +55,7 @@ class Clock:
 
 
 def lists(n_queries: int, rng: np.random.Generator, weights: np.ndarray) -> Queries:
-    """Grades that follow thresholds, products and sums of some of the features, which a query shifts."""
+    """Return lists whose grades depend on thresholds, products and sums of some features, shifted per query."""
     sizes = rng.integers(20, 216, n_queries)
     n, query = int(sizes.sum()), np.repeat(np.arange(n_queries), sizes)
     x = rng.standard_normal((n, 136), dtype=np.float32)
@@ -139,13 +139,13 @@ CONTESTANTS: dict[str, Contestant] = {
 
 
 def status(name: str) -> float:
-    """A figure of this process's memory, in megabytes."""
+    """Return an entry of this process's memory status in megabytes."""
     lines = Path("/proc/self/status").read_text().splitlines()
     return next(float(line.split()[1]) / 1024 for line in lines if line.startswith(f"{name}:"))
 
 
 def forget() -> None:
-    """Give back what the last contestant left, and count the peak from here. (Linux.)"""
+    """Release the last contestant's memory and reset the peak (on Linux)."""
     gc.collect()
     ctypes.CDLL(None).malloc_trim(0)
     Path("/proc/self/clear_refs").write_text("5")
@@ -165,7 +165,7 @@ def main() -> None:
     print(
         f"{train.n_documents:,} × {train.n_features} in {len(train):,} lists, {n_trees} trees, {os.cpu_count()} cores"
     )
-    by_podium()(podium.make_queries(30, 20, 136), 2, Clock())  # compiles, or loads what was compiled
+    by_podium()(podium.make_queries(30, 20, 136), 2, Clock())  # compiles, or loads compiled code
     print(
         f"{'':12s} {'wall':>7s} {'cpu':>7s} {'ratio':>6s} {'total':>7s} {'memory':>9s}   ndcg@10 (standard), held out"
     )

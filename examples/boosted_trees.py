@@ -1,13 +1,13 @@
 """Ranking losses on boosted trees, by the number of trees (figure 3 of the IntervalRank paper, on public data).
 
 For each fold and method, all combinations of the method's grid (``podium methods``) are trained on the training part;
-the combination and the number of trees that are best on the validation part are kept, and evaluated on the test part,
-once. The figure shows the chosen combinations on the test part for every number of trees, which chose nothing.
+the combination and the number of trees that are best on the validation part are evaluated on the test part, once. The
+figure shows the chosen combinations on the test part for every number of trees; it plays no part in the choice.
 
     python examples/boosted_trees.py OHSUMED [--mslr MSLR] [--methods a,b,…] [--out FOLDER]    # needs podium[report]
 
-OHSUMED is a folder of folds. MSLR, if given, is a folder with train and test files of web search: five folds of the
-training queries take turns as validation part, and the test part is the same each time.
+OHSUMED is a folder of folds. MSLR, if given, is a folder with train and test files of web search: each of five folds of
+the training queries serves as validation part in turn, and the test part is always the same.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ NAMES = {
 }
 METRICS = ("ndcg@1", "ndcg@3", "ndcg@5", "ndcg@10", "map")
 CURVE = "ndcg@5"
-N_TREES = 125  # as many as in the paper
+N_TREES = 125  # as in the paper
 
 Fold = tuple[podium.Queries, podium.Queries, podium.Queries]
 
 
 @dataclass
 class Result:
-    """Of one method over all folds."""
+    """The results of one method over all folds."""
 
     same_test: bool
     """Do all folds have the same test part?"""
@@ -61,12 +61,12 @@ class Result:
         return float(np.mean([np.mean(values) for values in self.per_query[metric]]))
 
     def by_query(self, metric: str) -> np.ndarray:
-        """The metric of each test query; its mean over the folds where all have the same test part."""
+        """Return the metric of each test query, averaged over folds if all have the same test part."""
         folds = self.per_query[metric]
         return np.mean(folds, axis=0) if self.same_test else np.concatenate(folds)
 
     def curve(self, metric: str) -> np.ndarray:
-        """Mean of the folds' curves, each going on as it ended where there was nothing left to split."""
+        """Return the mean of the folds' curves; one that ended early continues at its last value."""
         longest = max(map(len, self.curves[metric]))
         return np.mean([np.pad(c, (0, longest - len(c)), mode="edge") for c in self.curves[metric]], axis=0)
 
@@ -94,7 +94,7 @@ def run(method: str, folds: list[Fold], convention: str, primary: str) -> Result
 
 
 def kept(path: Path, compute: Callable[[], Result]) -> Result:
-    """The result in the file, or computed and written there."""
+    """Return the result from the file, or compute it and write it there."""
     if path.exists():
         return Result(**json.loads(path.read_text()))
     result = compute()
@@ -104,7 +104,7 @@ def kept(path: Path, compute: Callable[[], Result]) -> Result:
 
 
 def table(results: dict[str, Result], against: str) -> str:
-    """Means of the folds' means, ± half the bootstrap interval over test queries; p of a paired test on the last."""
+    """Return a table of means, half widths of bootstrap intervals, and p of a paired test on the last metric."""
     lines = ["| method | " + " | ".join(m.upper() for m in METRICS) + " | p |", "|---|" + "---:|" * (len(METRICS) + 1)]
     pooled = {name: {m: r.by_query(m) for m in METRICS} for name, r in results.items()}
     for name, r in results.items():
@@ -151,9 +151,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("ohsumed", type=Path)
     parser.add_argument("--mslr", type=Path)
-    parser.add_argument(
-        "--out", type=Path, default=Path("podium-runs/boosted-trees"), help="finished parts are kept here"
-    )
+    parser.add_argument("--out", type=Path, default=Path("podium-runs/boosted-trees"), help="folder for finished parts")
     parser.add_argument("--methods", default=",".join(NAMES))
     options = parser.parse_args()
     sets = {"OHSUMED (LETOR 2.0), letor": (list(ohsumed(options.ohsumed)), "letor", "map")}

@@ -2,11 +2,11 @@
 
     python examples/movielens.py u.data [--replicates 10] [--n 10,20,50] [--part paper|best]
 
-u.data is that of MovieLens 100K (or any file of ratings from 1 to 5). Of each user, N ratings are trained on and all
-others tested; users with fewer than N + 10 are left out. The first part repeats Table 3 of Truyen, Phung and Venkatesh
-(SDM 2011): five factors, no biases, no regularization. The second compares what Podium does best with the floor and
-with rivals, whose settings are chosen for each N on a third of the training ratings of three replicates. Significance:
-each user's values averaged over the replicates, paired randomization test over users.
+u.data is from MovieLens 100K (or any file of ratings from 1 to 5). N ratings of each user are for training and all
+others for testing; users with fewer than N + 10 are left out. The first part repeats Table 3 of Truyen, Phung and
+Venkatesh (SDM 2011): five factors, no biases, no regularization. The second compares Podium's best method with the
+baseline and with others, whose settings are chosen for each N on a third of the training ratings of three replicates.
+Significance: paired randomization test over users, with each user's values averaged over the replicates.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ Build = Callable[..., Any]
 
 
 def bare(loss: Any, trainer: Any) -> Any:
-    """As in the paper."""
+    """Return the model of the paper."""
     return podium.FactorRanker(
         loss, n_factors=5, regularization=0.0, biases=False, init="uniform", trainer=trainer, random_state=0
     )
 
 
-# The paper does not say when its training ends, which without regularization matters. L-BFGS ends as it does there for
-# documents; fifty epochs of Adam end well before the optimum.
+# The paper does not say when its training stops, which matters without regularization. L-BFGS stops as it does there
+# for documents; fifty epochs of Adam stop well before the optimum.
 BATCH = LBFGS(max_iter=100, tolerance=1e-5)
 STEPS = Stochastic(epochs=50, batch_size=10, learning_rate=0.01, patience=None)
 PAPER: dict[str, dict[str, Build]] = {
@@ -74,9 +74,9 @@ def main() -> None:
     parser.add_argument("--replicates", type=int, default=10)
     parser.add_argument("--n", default="10,20,50")
     parser.add_argument("--part", choices=("paper", "best", "both"), default="both")
-    parser.add_argument("--only", help="rows of the second part, separated by commas; the floor is always shown")
+    parser.add_argument("--only", help="rows of the second part, separated by commas; the baseline is always shown")
     arguments = parser.parse_args()
-    warnings.simplefilter("ignore")  # that 100 iterations were used up is part of the paper's protocol
+    warnings.simplefilter("ignore")  # stopping after 100 iterations is part of the paper's protocol
     ratings = podium.read_ratings(arguments.ratings)
     for n in map(int, arguments.n.split(",")):
         splits = [given_n(ratings, n, random_state=seed) for seed in range(arguments.replicates)]
@@ -92,7 +92,7 @@ def main() -> None:
 
 
 def choose(name: str, build: Build, grid: dict[str, list[Any]], splits: list[Any]) -> Build:
-    """The settings with the best NDCG@5 on a third of each user's training ratings, kept aside."""
+    """Return the settings with the best NDCG@5 on a third of each user's training ratings, held out."""
     candidates = [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
     if len(candidates) == 1:
         return build
@@ -116,9 +116,9 @@ def seeded(build: Build, settings: dict[str, Any]) -> dict[str, int]:
 
 
 def report(splits: list[Any], builds: dict[str, Build], against: str) -> None:
-    """A table of means over users and replicates, with p-values against one of the rows."""
+    """Print a table of means over users and replicates, with p-values against one of the rows."""
     values = {name: dict(measured(build, splits)) for name, build in builds.items()}
-    print(f"\n| | {' | '.join(METRICS)} | log-likelihood | p of ndcg@5 | seconds a fit |")
+    print(f"\n| | {' | '.join(METRICS)} | log-likelihood | p of ndcg@5 | seconds per fit |")
     print("|---" * (len(METRICS) + 4) + "|")
     for name, found in values.items():
         reference = values[against]
@@ -129,14 +129,14 @@ def report(splits: list[Any], builds: dict[str, Build], against: str) -> None:
 
 
 def star(mine: np.ndarray, reference: np.ndarray, same: bool) -> str:
-    """Marks a difference at the level of 0.01, with its sign."""
+    """Return the sign of a difference that is significant at 0.01, else nothing."""
     if same or randomization_test(mine, reference) >= 0.01:
         return ""
     return " +" if mine.mean() > reference.mean() else " −"
 
 
 def measured(build: Build, splits: list[Any]) -> Iterator[tuple[str, np.ndarray]]:
-    """Each user's metrics, averaged over replicates; likelihoods where there are any; mean time of a fit."""
+    """Return each user's metrics averaged over replicates, likelihoods where available, and the mean time per fit."""
     found: dict[str, list[np.ndarray]] = {name: [] for name in METRICS}
     likelihoods, seconds = [], []
     for train, test in splits:

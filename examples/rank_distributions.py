@@ -1,8 +1,8 @@
-"""How well do three approximations know the distribution of rankings? (Figures 1 and 2 of the BoltzRank paper.)
+"""How well three approximations match the distribution of rankings (figures 1 and 2 of the BoltzRank paper).
 
-Three documents have uncertain scores, N(s_i, σ²) with σ = 0.2. Sorting draws of these scores gives each of the six
-rankings with some probability. SoftRank multiplies the documents' rank distributions (rank-binomial or normal), as if
-ranks were independent; BoltzRank gives every ranking a Boltzmann probability. The figure shows one score vector, and
+Three documents have uncertain scores, N(s_i, σ²) with σ = 0.2. Sorting random draws of these scores yields each of the
+six rankings with some probability. SoftRank multiplies the documents' rank distributions (rank-binomial or normal), as
+if ranks were independent; BoltzRank gives every ranking a Boltzmann probability. The figure shows one score vector, and
 the mean Kullback-Leibler divergence from the truth over 500 score vectors uniform in [0, 2]³.
 
     python examples/rank_distributions.py [picture.png]        # needs podium[report]
@@ -36,7 +36,7 @@ def truth(scores: np.ndarray) -> np.ndarray:
 
 
 def boltzmann(scores: np.ndarray) -> np.ndarray:
-    """Swapping neighbors i and j multiplies a ranking's probability by exp(k (s_i − s_j)).
+    """Return Boltzmann probabilities: swapping neighbors i and j multiplies one by exp(k (s_i − s_j)).
 
     The paper leaves k open ("a proper setting"). Here it is the one whose logistic function is closest to the normal
     distribution of a difference of scores, 1.702 / (√2 σ); it is not fitted to the result.
@@ -49,9 +49,9 @@ def boltzmann(scores: np.ndarray) -> np.ndarray:
 
 
 def softrank(scores: np.ndarray, approximation: str) -> np.ndarray:
-    """The product of the three documents' rank probabilities, normalized over the six rankings.
+    """Return the product of the three documents' rank probabilities, normalized over the six rankings.
 
-    Without normalizing (a third of the mass lies on ties of ranks that no ranking has) the divergence is larger still.
+    Without normalization (a third of the mass lies on tied ranks, which no ranking has), the divergence is even larger.
     """
     of_document = rank_distribution(scores, [0, 3], SIGMA, approximation)
     p = of_document[np.arange(3), RANKS - 1].prod(axis=1)
@@ -72,7 +72,7 @@ def divergence(p: np.ndarray, q: np.ndarray) -> float:
 
 
 def measure(n_vectors: int = 500, random_state: int = 0) -> dict[str, np.ndarray]:
-    """Each method's divergence from the truth for random score vectors."""
+    """Return each method's divergence from the truth for random score vectors."""
     vectors = np.random.default_rng(random_state).uniform(0, 2, (n_vectors, 3))
     true = [truth(scores) for scores in vectors]
     return {

@@ -3,8 +3,8 @@
     python examples/set_transformer.py [DATA]
 
 The scorer is an ordinary PyTorch module that takes the (n, n_features) documents of one list, so there is no padding
-and no mask; the loss is any of Podium's. Without DATA (a LETOR file) it learns from made-up lists in which a document
-is relevant if it is close to the middle *of its list*, which a scorer of single documents cannot know.
+and no mask; the loss is any of Podium's. Without DATA (a LETOR file) it learns from synthetic lists in which a document
+is relevant if it is close to the center *of its list*, which a scorer of single documents cannot see.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class SetTransformer(nn.Module):
 
 
 def relative_lists(n_queries: int = 150, length: int = 12, n_features: int = 6, seed: int = 0) -> Queries:
-    """Lists around a center of their own; a document's grade falls with its distance from that center."""
+    """Return lists around centers of their own; a document's grade falls with its distance from the center."""
     rng = np.random.default_rng(seed)
     centers = rng.normal(0.0, 2.0, (n_queries, 1, n_features))
     x = centers + rng.normal(0.0, 1.0, (n_queries, length, n_features))
