@@ -1,4 +1,4 @@
-"""The oracle for what a LETOR file says: a reader in plain Python, a few lines long. Split the line, call ``float``."""
+"""An oracle for LETOR files: a reader of a few lines in plain Python that splits lines and calls ``float``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SIMPLE = "2 qid:1 1:0.5 2:1 #docid = a\n0 qid:1 1:-3.25 2:0 #docid = b\n1 qid:2 
 
 
 def read_in_plain_python(path: Path) -> tuple[list[float], list[str], list[dict[int, float]]]:
-    """Labels, query ids and features of a well-formed file with a query id in each line."""
+    """Return labels, query ids and features of a well-formed file with a query id in each line."""
     text = gzip.decompress(path.read_bytes()).decode() if path.suffix == ".gz" else path.read_text()
     rows = [line.partition("#")[0].split() for line in text.splitlines()]
     rows = [row for row in rows if row]
@@ -30,6 +30,6 @@ def as_matrix(features: list[dict[int, float]], width: int, dtype: type) -> np.n
 
 
 def same_bits(a: np.ndarray, b: np.ndarray) -> bool:
-    """Equal, zeros by their sign too; one NaN is like another."""
+    """Return whether all values are equal, zeros by their sign too; one NaN equals another."""
     assert a.dtype == b.dtype
     return np.array_equal(a, b, equal_nan=True) and np.array_equal(np.signbit(a[a == 0]), np.signbit(b[b == 0]))

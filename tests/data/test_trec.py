@@ -1,4 +1,4 @@
-"""TREC files. The oracle for joining judgements and runs is trec_eval itself, through pytrec_eval."""
+"""TREC files. The oracle for joining judgments and runs is trec_eval itself, through pytrec_eval."""
 
 from __future__ import annotations
 
