@@ -51,8 +51,23 @@ def test_all_tied() -> None:
     assert one("mrr", labels[::-1], scores, "catboost") == 0.5
 
 
-NAMES = ["ndcg", "ndcg@3", "dcg", "meanndcg", "map", "ap@3", "p@3", "r@3", "mrr", "err"]
-NORMALISED = ["ndcg", "ndcg@3", "meanndcg", "map", "ap@3", "r@3"]
+NAMES = [
+    "ndcg",
+    "ndcg@3",
+    "dcg",
+    "meanndcg",
+    "map",
+    "ap@3",
+    "p@3",
+    "r@3",
+    "mrr",
+    "err",
+    "f1@2",
+    "rprec",
+    "hit@1",
+    "rbp",
+]
+NORMALIZED = ["ndcg", "ndcg@3", "meanndcg", "map", "ap@3", "r@3", "rprec"]
 
 
 @pytest.mark.parametrize("labels", [[], [0.0], [0.0, 0.0, 0.0]])
@@ -60,10 +75,10 @@ def test_nothing_to_find(labels: list[float]) -> None:
     scores = [1.0] * len(labels)
     for name in NAMES:
         assert one(name, labels, scores) == 0.0
-        assert one(name, labels, scores, no_relevant="one") == float(name in NORMALISED)
-        assert one(name, labels, scores, no_relevant="half") == 0.5 * (name in NORMALISED)
+        assert one(name, labels, scores, no_relevant="one") == float(name in NORMALIZED)
+        assert one(name, labels, scores, no_relevant="half") == 0.5 * (name in NORMALIZED)
         assert np.isnan(one(name, labels, scores, no_relevant="skip"))
-        assert one(name, labels, scores, "lightgbm") == float(name in NORMALISED)
+        assert one(name, labels, scores, "lightgbm") == float(name in NORMALIZED)
     assert one("map", labels, scores, "catboost") == 0.0
     assert one("ndcg", labels, scores, "catboost") == 1.0
     for name in ("tau", "accuracy"):  # nothing to order, under any convention
@@ -202,9 +217,7 @@ def test_inputs_are_left_alone_and_any_kind_of_array_will_do() -> None:
 
 
 def test_threads_do_not_change_bits(monkeypatch: pytest.MonkeyPatch) -> None:
-    import numba
-
-    from podium.metrics import measuring
+    from podium.numerics import pool
 
     generator = np.random.default_rng(0)
     sizes = generator.integers(0, 60, 300)
@@ -212,16 +225,11 @@ def test_threads_do_not_change_bits(monkeypatch: pytest.MonkeyPatch) -> None:
     names = [*NAMES, "tau", "accuracy", "ndcg@10 (trec)", "map (catboost)"]
     ids = generator.permutation(len(labels)).astype(str)
     alone = evaluate(labels, scores, sizes=sizes, metrics=names, document_ids=ids)
-    monkeypatch.setattr(measuring, "WORTH_SHARING", 0)
-    before = numba.get_num_threads()
-    try:
-        for n_threads in {1, before}:
-            numba.set_num_threads(n_threads)
-            shared = evaluate(labels, scores, sizes=sizes, metrics=names, document_ids=ids)
-            for name in alone.per_query:
-                np.testing.assert_array_equal(alone.per_query[name], shared.per_query[name])
-    finally:
-        numba.set_num_threads(before)
+    monkeypatch.setattr(pool, "LITTLE_WORK", 0)
+    monkeypatch.setattr(pool, "_available", lambda: 4)
+    shared = evaluate(labels, scores, sizes=sizes, metrics=names, document_ids=ids)
+    for name in alone.per_query:
+        np.testing.assert_array_equal(alone.per_query[name], shared.per_query[name])
 
 
 def test_scores_come_before_labels() -> None:

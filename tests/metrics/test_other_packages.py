@@ -65,7 +65,43 @@ TREC_NAMES = {
     "ndcg@1": "ndcg_cut_1",
     "ndcg@5": "ndcg_cut_5",
     "ndcg@30": "ndcg_cut_30",
+    "bpref": "bpref",
+    "rprec": "Rprec",
+    "hit@1": "success_1",
+    "hit@5": "success_5",
+    "f1": "set_F",
 }
+
+
+def test_trec_eval_of_qrels_and_run() -> None:
+    """Judgments and a run of which each has documents and queries that the other does not have."""
+    import pytrec_eval
+
+    from podium.data.io.trec import Qrels, Run
+
+    generator = np.random.default_rng(6)
+    qrels, run = {}, {}
+    for q in range(30):
+        documents = [f"doc{i}" for i in generator.permutation(1000)[:40]]
+        if q > 1:
+            qrels[str(q)] = {d: int(generator.integers(-1, 3)) for d in documents if generator.random() < 0.5}
+        if q != 9:
+            run[str(q)] = {d: float(generator.integers(0, 15)) for d in documents if generator.random() < 0.7}
+    columns = [
+        [[q, d, value] for q, documents in part.items() for d, value in documents.items()] for part in (qrels, run)
+    ]
+    judgments, retrieved = ([np.array(column) for column in zip(*rows, strict=True)] for rows in columns)
+    wanted = pytrec_eval.RelevanceEvaluator(qrels, set(TREC_NAMES.values())).evaluate(run)
+    found = evaluate(Qrels(*judgments), Run(*retrieved, tag="x"), metrics=list(TREC_NAMES), convention="trec")
+    assert found.qids.tolist() == list(wanted)
+    for ours, theirs in TREC_NAMES.items():
+        per_query = [one[theirs] for one in wanted.values()]
+        np.testing.assert_allclose(found.per_query[ours], per_query, rtol=1e-12, err_msg=theirs)
+    notes = str(found).splitlines()[-2:]
+    assert notes == [
+        "left out: 1 judged queries that are not in the run",
+        "left out: 2 queries of the run that have no judgments",
+    ]
 
 
 @pytest.mark.parametrize("close_scores", [False, True])
@@ -88,7 +124,10 @@ def test_trec_eval(close_scores: bool) -> None:
         ids.extend(documents)
         qid.extend([str(q)] * len(y))
     wanted = pytrec_eval.RelevanceEvaluator(qrels, set(TREC_NAMES.values())).evaluate(run)
-    found = evaluate(labels, scores, qid=qid, metrics=list(TREC_NAMES), convention="trec", document_ids=ids)
+    judged = np.array(labels) >= 0  # trec_eval's bpref takes documents of negative grades for not judged
+    found = evaluate(
+        labels, scores, qid=qid, metrics=list(TREC_NAMES), convention="trec", document_ids=ids, judged=judged
+    )
     for ours, theirs in TREC_NAMES.items():
         per_query = [wanted[q][theirs] for q in found.qids]
         np.testing.assert_allclose(found.per_query[ours], per_query, rtol=1e-12, err_msg=theirs)

@@ -19,6 +19,7 @@ NAMES = [
     *("ndcg", "ndcg@1", "ndcg@3", "ndcg@8", "dcg", "dcg@2", "dcg@8", "meanndcg"),
     *("map", "ap@1", "ap@3", "ap@8", "p@1", "p@2", "p@3", "p@8", "r@1", "r@3", "r@8"),
     *("mrr", "mrr@2", "mrr@8", "err", "err@1", "err@2", "err@8"),
+    *("f1", "f1@1", "f1@3", "f1@8", "rprec", "hit@1", "hit@2", "hit@8", "rbp", "rbp@2", "rbp.95", "rbp.5@8"),
 ]
 NOTHING = {"zero": 0.0, "half": 0.5, "one": 1.0, "skip": math.nan}
 
@@ -48,7 +49,7 @@ def of_strict_order(m: Metric, listed: list[float], labels: list[float], max_gra
     best = sorted(labels, reverse=True)
     nothing = NOTHING[rules.no_relevant]
     nothing_found = math.nan if rules.no_relevant == "skip" else 0.0
-    if m.family in ("ndcg", "dcg", "meanndcg"):
+    if m.family in ("ndcg", "dcg", "meanndcg", "condensed-ndcg"):
         if not any(gain(y, rules) > 0 for y in labels):
             return nothing_found if m.family == "dcg" else nothing
         if m.family == "dcg":
@@ -70,15 +71,30 @@ def of_strict_order(m: Metric, listed: list[float], labels: list[float], max_gra
     if n_relevant == 0:
         if m.family == "map":
             return NOTHING[rules.no_relevant_ap or rules.no_relevant]
-        return nothing if m.family == "r" else nothing_found
+        return nothing if m.family in ("r", "rprec", "bpref") else nothing_found
     hits = list(itertools.accumulate(relevant)) or [0]
     found = hits[min(k, len(listed)) - 1] if listed else 0
-    if m.family == "p":
-        if rules.short_precision == "zero" and k > len(listed):
-            return 0.0
-        return found / (min(k, len(listed)) or 1) if rules.short_precision == "clip" else found / k
+    if m.family in ("p", "f1"):
+        clipped = rules.short_precision == "clip" or m.cutoff is None
+        precision = found / (min(k, len(listed)) or 1) if clipped else found / k
+        if rules.short_precision == "zero" and k > len(listed) and m.cutoff is not None:
+            precision = 0.0
+        if m.family == "p":
+            return precision
+        recall = found / n_relevant
+        return 2 * precision * recall / (precision + recall) if precision > 0 else 0.0
     if m.family == "r":
         return found / n_relevant
+    if m.family == "rprec":
+        return sum(relevant[:n_relevant]) / n_relevant
+    if m.family == "hit":
+        return float(any(relevant[:k]))
+    if m.family == "rbp":
+        return (1 - m.parameter) * sum(m.parameter**i for i, r in enumerate(relevant[:k]) if r)
+    if m.family == "bpref":
+        others = [sum(not other for other in relevant[:i]) for i, r in enumerate(relevant) if r]
+        most = min(n - n_relevant, n_relevant)
+        return sum(1 - min(above, n_relevant) / most if above else 1.0 for above in others) / n_relevant
     precisions = [h / i for i, (h, r) in enumerate(zip(hits, relevant, strict=False), 1) if r and i <= k]
     if m.family == "map":
         return sum(precisions) / (min(n_relevant, k) if rules.ap_cutoff == "min" else n_relevant)
@@ -140,6 +156,26 @@ def test_all_families(rules: Convention) -> None:
             np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-14, err_msg=str(m))
 
 
+@pytest.mark.parametrize("rules", [*CONVENTIONS.values(), convention("standard+no_relevant=skip")], ids=str)
+def test_families_of_judged_documents(rules: Convention) -> None:
+    """They are those of the lists without the documents that were not judged."""
+    generator = np.random.default_rng(5)
+    lists = list(random_lists(9, [0.0, 0.25, 1.0] if rules.stop == "label" else [0.0, 0.0, 1.0, 2.0]))
+    labels, scores, ids = ([x for one in lists for x in one[part]] for part in range(3))
+    judged = generator.random(len(labels)) < 0.6
+    offsets = np.cumsum([0, *(len(one[0]) for one in lists)])
+    for name in ("bpref", "condensed-ndcg", "condensed-ndcg@2", "condensed-ndcg@8"):
+        m = metric(name, rules)
+        condensed = [
+            [[x for x, known in zip(part, judged[a:], strict=False) if known] for part in one]
+            for one, a in zip(lists, offsets, strict=False)
+        ]
+        wanted = [expected(m, *one, max(labels)) for one in condensed]
+        unjudged = np.where(judged, labels, np.nan)  # their labels are never looked at
+        found = m.per_query(scores, unjudged, offsets, ids, judged=judged)
+        np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-14, err_msg=str(m))
+
+
 def test_all_metrics_at_once_are_those_one_by_one() -> None:
     from podium.metrics.measuring import measure
 
@@ -173,7 +209,7 @@ def test_averaging_converges_to_the_mean_over_random_orders() -> None:
     scores = generator.integers(0, 3, n).astype(float)
     jitter = np.tile(scores, n_samples) + 0.5 * generator.random(n * n_samples)
     offsets = n * np.arange(n_samples + 1)
-    for name in ("ndcg", "ndcg@10", "map", "ap@10", "mrr", "err", "err@10", "p@10", "r@10", "meanndcg"):
+    for name in ("ndcg", "ndcg@10", "map", "ap@10", "mrr", "err", "err@10", "p@10", "r@10", "meanndcg", "hit@3", "rbp"):
         sampled = metric(name).per_query(jitter, np.tile(labels, n_samples), offsets)
         error = sampled.std() / math.sqrt(n_samples)
         assert metric(name).per_query(scores, labels, [0, n])[0] == pytest.approx(sampled.mean(), abs=4 * error), name

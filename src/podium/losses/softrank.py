@@ -23,7 +23,7 @@ from podium.core.parameters import require_choice, require_number
 from podium.losses.base import Loss
 from podium.losses.boltzrank import worth_at_least_nothing
 from podium.metrics import Metric, metric
-from podium.metrics.dcg import LN2, gain, log_discounts
+from podium.metrics.gains import LN2, gain, log_discounts
 from podium.numerics.compiling import ONLY_PRANGE
 from podium.numerics.grades import label_order
 from podium.numerics.ranks.distributions import (

@@ -1,8 +1,9 @@
 """Ranking metrics, each under a named convention, with intervals and paired tests."""
 
 from podium.metrics.conventions import CONVENTIONS, Convention, convention
-from podium.metrics.definition import FAMILIES, Metric, metric
+from podium.metrics.definition import Metric, define, import_metrics, metric
 from podium.metrics.evaluation import DEFAULT_METRICS, Difference, Evaluation, evaluate
+from podium.metrics.family import FAMILIES, Family
 from podium.metrics.significance import bootstrap_interval, holm, paired_t_test, randomization_test
 
 __all__ = [
@@ -12,11 +13,14 @@ __all__ = [
     "Convention",
     "Difference",
     "Evaluation",
+    "Family",
     "Metric",
     "bootstrap_interval",
     "convention",
+    "define",
     "evaluate",
     "holm",
+    "import_metrics",
     "metric",
     "paired_t_test",
     "randomization_test",

@@ -4,70 +4,50 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any
 
+import numpy as np
+
+from podium.core.user_objects import import_user_object, is_user_object
+from podium.metrics import families  # noqa: F401  (registers the built-in families)
+from podium.metrics.collapse import as_collapse
 from podium.metrics.conventions import Convention, NoRelevant, convention
-
-if TYPE_CHECKING:
-    import numpy as np
-
-Cutoff = Literal["optional", "required", "none"]
-
-
-@dataclass(frozen=True)
-class Family:
-    """A kind of metric."""
-
-    name: str
-    summary: str
-    cutoff: Cutoff = "optional"
-    aliases: tuple[str, ...] = ()
-    name_with_cutoff: str = ""
-    """Where it is not ``name``."""
-
-    def named(self, cutoff: int | str | None) -> str:
-        return self.name if cutoff is None else f"{self.name_with_cutoff or self.name}@{cutoff}"
-
-
-FAMILIES = {
-    family.name: family
-    for family in (
-        Family("ndcg", "normalised discounted cumulative gain"),
-        Family("dcg", "discounted cumulative gain"),
-        Family("meanndcg", "mean of NDCG@1 … NDCG@n", "none", ("mean-ndcg", "mean_ndcg")),
-        Family("map", "average precision", "optional", ("ap",), "ap"),
-        Family("p", "precision: share of relevant documents among the first k", "required", ("precision", "prec")),
-        Family("r", "recall: share of the relevant documents that are among the first k", "required", ("recall",)),
-        Family("mrr", "reciprocal rank of the first relevant document", "optional", ("rr",)),
-        Family("err", "expected reciprocal rank"),
-        Family("tau", "Kendall's τ-b", "none", ("kendall", "kendalltau", "tau-b")),
-        Family(
-            "accuracy", "share of pairs in the right order; a pair with tied scores counts ½", "none", ("pairwise",)
-        ),
-    )
-}
-_BY_ALIAS = {alias: f for f in FAMILIES.values() for alias in (f.name, *f.aliases, f.name_with_cutoff) if alias}
+from podium.metrics.family import FAMILIES, Family, Function, find_family, known_names
+from podium.metrics.measuring import measure
+from podium.metrics.own import own_family
 
 
 @dataclass(frozen=True)
 class Metric:
-    """What :func:`metric` makes; equal if family, cutoff and all facts of the convention are."""
+    """What :func:`metric` makes; equal if family, cutoff, parameter and all facts of the convention are."""
 
-    family: str
+    kind: Family
     cutoff: int | None
     rules: Convention
     """The convention with all its facts."""
+    parameter: float | None = None
+
+    @property
+    def family(self) -> str:
+        """Name of the family: ``ndcg``, ``map``, …"""
+        return self.kind.name
 
     @property
     def name(self) -> str:
         """``ndcg@10``, ``map``, …"""
-        return FAMILIES[self.family].named(self.cutoff)
+        return self.kind.named(self.cutoff, self.parameter)
 
     @property
     def convention(self) -> str:
         """Name of the convention."""
         return self.rules.name
+
+    @property
+    def needs_max_grade(self) -> bool:
+        """Does the value depend on the highest grade of the data, since the convention does not say it?"""
+        return self.kind.needs_max_grade and self.rules.max_grade is None and self.rules.stop == "graded"
 
     def __str__(self) -> str:
         return f"{self.name} ({self.convention})"
@@ -76,9 +56,15 @@ class Metric:
         return f"metric({str(self)!r})"
 
     def per_query(
-        self, scores: Any, labels: Any, offsets: Any, document_ids: Any = None, collapse: Any = None
+        self,
+        scores: Any,
+        labels: Any,
+        offsets: Any,
+        document_ids: Any = None,
+        collapse: Any = None,
+        judged: Any = None,
     ) -> np.ndarray:
-        """The metric of each query, (n_queries,) float64; NaN for a query that has no value.
+        """Return the metric of each query, (n_queries,) float64; NaN for a query that has no value.
 
         Parameters
         ----------
@@ -90,14 +76,12 @@ class Metric:
             Break ties between scores where the convention says so.
         collapse : (group ids, limit), optional
             At most ``limit`` documents of a group are shown in a list; see :func:`podium.evaluate`.
+        judged : (n_documents,) bool, optional
+            Which documents were judged; see :func:`podium.evaluate`.
         """
-        from podium.metrics.measuring import measure
-
         if collapse is not None:
-            from podium.metrics.collapse import as_collapse
-
             collapse = as_collapse(collapse, len(labels))
-        return measure([self], scores, labels, offsets, document_ids, collapse=collapse)[:, 0]
+        return measure([self], scores, labels, offsets, document_ids, collapse=collapse, judged=judged)[:, 0]
 
 
 def metric(
@@ -107,13 +91,14 @@ def metric(
     no_relevant: NoRelevant | None = None,
     max_grade: float | None = None,
 ) -> Metric:
-    """The metric of this name.
+    """Return the metric of this name.
 
     Parameters
     ----------
     name : str
-        ``ndcg ndcg@k dcg dcg@k meanndcg map ap@k p@k r@k mrr mrr@k err err@k tau accuracy``, in any case; also what a
-        metric prints as, ``"ndcg@10 (letor)"``.
+        A family and, after ``@``, a cutoff, in any case: ``ndcg@10``, ``map``, ``p@5``, …; see
+        :data:`podium.metrics.FAMILIES`. Also what a metric prints as, ``"ndcg@10 (letor)"``, and the names of metrics
+        made with :func:`podium.metrics.define`.
     convention : str or Convention
         The rules; ``standard`` if neither this nor the name says.
     no_relevant : {"zero", "half", "one", "skip"}, optional
@@ -133,56 +118,148 @@ def metric(
     [0.0]
     """
     if isinstance(name, Metric):
-        family, cutoff, rules = name.family, name.cutoff, name.rules
-        if convention is not None:
-            rules = _convention(convention)
+        found = name if convention is None else replace(name, rules=_convention(convention))
     else:
         text, in_name = _split(name)
-        family, cutoff = _parse(text)
         if in_name is not None and convention is not None and _convention(in_name) != _convention(convention):
             raise ValueError(f"{name!r} names one convention and convention={str(convention)!r} another")
         rules = _convention(in_name if in_name is not None else "standard" if convention is None else convention)
+        found = _parse(text, rules)
     if no_relevant is not None:
-        rules = rules.with_no_relevant(no_relevant)
+        found = replace(found, rules=found.rules.with_no_relevant(no_relevant))
     if max_grade is not None:
-        rules = replace(rules, max_grade=float(max_grade))
-    return Metric(family, cutoff, rules)
+        found = replace(found, rules=replace(found.rules, max_grade=float(max_grade)))
+    return found
 
 
 _convention = convention  # the parameter of the same name hides it
 
 
+def define(
+    name: str,
+    function: Function,
+    *,
+    summary: str = "",
+    binary: bool = False,
+    normalized: bool = False,
+    cutoff: bool = False,
+    best: bool = False,
+    judged_only: bool = False,
+    bounded: bool = False,
+    convention: str | Convention = "standard",
+) -> Metric:
+    """Define a metric of your own: a function of one list's labels in ranked order.
+
+    The metric can be used wherever ``"ndcg@10"`` can, as the object returned or, from then on, by its name: in
+    :func:`podium.evaluate`, :func:`podium.compare`, as ``eval_metric`` of ``fit``, and on the command line as
+    ``--metrics module:name``.
+
+    Parameters
+    ----------
+    name : str
+        Letters, digits, ``_`` and ``-``. A later definition under the same name replaces this one.
+    function : callable
+        ``function(labels) → float`` in plain Python or compiled with ``numba.njit``; ``labels`` are the grades of the
+        documents retrieved, best score first. NaN says that the list has no value: it is left out of the mean. An
+        infinite value, something that is not a number and an exception are errors that name the query.
+    summary : str, optional
+    binary : bool
+        ``labels`` are 1 for relevant documents (see the convention) and 0 for others.
+    normalized : bool
+        The value is a share of what there is to find. For a query with nothing to find (no relevant document; without
+        ``binary`` no grade above 0) the convention's value is then taken, as for NDCG. Otherwise the function is called
+        for these too, unless they are to be skipped.
+    cutoff : bool
+        The metric may have a cutoff, as in ``name@5``: ``function(labels, k)``. ``labels`` is still the whole list, and
+        without a cutoff k is its length.
+    best : bool
+        ``function(labels, best)`` (before ``k``): the grades of the best possible list, best first. They include those
+        of documents that were not retrieved.
+    judged_only : bool
+        Documents that were not judged are removed from the list first; see ``judged`` of :func:`podium.evaluate`.
+    bounded : bool
+        All values lie between −1 and 1, as AdaRank needs it.
+    convention : str or Convention
+        The rules of the metric returned. Documents of equal score follow the convention too; where it averages over
+        their orders, the mean is over all orders if there are at most 120, and otherwise over 120 random ones, always
+        the same.
+
+    Notes
+    -----
+    To be sent to worker processes, the function must be importable, as any function that is pickled: defined at the
+    top of a module, not a lambda or a function within a function. Compiled functions are sent in any case.
+
+    Examples
+    --------
+    >>> first_is_right = define("first_is_right", lambda labels: labels[0] == max(labels))
+    >>> first_is_right.per_query([0.3, 0.9, 0.1, 0.7, 0.2], [0, 2, 1, 0, 1], [0, 3, 5]).tolist()
+    [1.0, 0.0]
+    >>> misses = define("misses", lambda labels, k: (labels[:k] == 0).sum(), binary=True, cutoff=True)
+    >>> metric("misses@2").per_query([0.3, 0.9, 0.1, 0.7, 0.2], [0, 2, 1, 0, 1], [0, 3, 5]).tolist()
+    [1.0, 1.0]
+    """
+    facts = {"binary": binary, "normalized": normalized, "cutoff": cutoff, "best": best}
+    kind = own_family(name, function, summary=summary, judged_only=judged_only, bounded=bounded, **facts)
+    return Metric(kind, None, _convention(convention))
+
+
+def import_metrics(names: Sequence[str]) -> list[str]:
+    """Return names of metrics with each ``module:name`` imported, defined if need be, and replaced by its name.
+
+    This runs the module's code, so it is for names that the user typed, never for names found in a file. ``name`` is
+    what :func:`define` returned, or a bare function of a list's labels.
+    """
+    return [_import(name) if is_user_object(name.partition("@")[0].strip()) else name for name in names]
+
+
+def _import(name: str) -> str:
+    path, at, cutoff = name.strip().partition("@")
+    found = import_user_object(path)
+    if not isinstance(found, Metric):
+        if not callable(found):
+            raise ValueError(f"{path} is neither a metric nor a function but {found!r}; see podium.metrics.define")
+        found = define(path.rpartition(":")[2].rpartition(".")[2], found)
+    return f"{found.name}{at}{cutoff}"
+
+
 def names_its_convention(name: str | Metric) -> bool:
-    """Does the metric say by itself under which convention it is meant?"""
+    """Return whether the metric itself says under which convention it is meant."""
     return isinstance(name, Metric) or _split(name)[1] is not None
 
 
 def _split(name: str) -> tuple[str, str | None]:
-    """``"ndcg@10 (letor)"`` in its two parts."""
+    """Return the two parts of ``"ndcg@10 (letor)"``."""
     match = re.fullmatch(r"\s*(.*?)\s*(?:\((.*)\))?\s*", name)
     assert match is not None  # matches everything
     return match[1], match[2]
 
 
-def _parse(text: str) -> tuple[str, int | None]:
+def _parse(text: str, rules: Convention) -> Metric:
     alias, at, cutoff = text.lower().partition("@")
-    family = _BY_ALIAS.get(alias)
-    if family is None:
+    kind, parameter = find_family(alias), None
+    if kind is None and re.search(r"\.\d+$", alias):
+        alias, _, digits = alias.rpartition(".")
+        kind, parameter = find_family(alias), float(f"0.{digits}")
+    if kind is None or (parameter is not None and kind.parameter is None):
         raise ValueError(_unknown(text, alias))
-    if not at:
-        if family.cutoff == "required":
-            raise ValueError(f"{text!r} needs a cutoff, as in {family.name}@10")
-        return family.name, None
-    if family.cutoff == "none":
-        raise ValueError(f"{family.name} looks at the whole list: {text!r} cannot have a cutoff")
-    if not re.fullmatch(r"0*[1-9]\d{0,8}", cutoff):
+    if parameter == 0.0:
+        raise ValueError(f"{text!r}: the number after the point must be above 0, as in {kind.name}.95")
+    if not at and kind.cutoff == "required":
+        raise ValueError(f"{text!r} needs a cutoff, as in {kind.name}@10")
+    if at and kind.cutoff == "none":
+        raise ValueError(f"{kind.name} looks at the whole list: {text!r} cannot have a cutoff")
+    if at and not re.fullmatch(r"0*[1-9]\d{0,8}", cutoff):
         raise ValueError(f"the cutoff of {text!r} must be a whole number from 1 on")
-    return family.name, int(cutoff)
+    return Metric(kind, int(cutoff) if at else None, rules, kind.parameter if parameter is None else parameter)
 
 
 def _unknown(text: str, alias: str) -> str:
-    near = difflib.get_close_matches(alias, _BY_ALIAS, n=3)
+    if is_user_object(alias):
+        return f"{text!r} is taken as a metric of your own only on the command line; pass the metric itself instead"
+    near = difflib.get_close_matches(alias, known_names(), n=3)
     forms = [f.named(None) for f in FAMILIES.values() if f.cutoff != "required"]
     forms += [f.named("k") for f in FAMILIES.values() if f.cutoff != "none"]
     meant = f" Did you mean {' or '.join(near)}?" if near else ""
-    return f"no metric is called {text!r}; there are {', '.join(forms)}.{meant}"
+    return (
+        f"no metric is called {text!r}; there are {', '.join(forms)}, and those made with podium.metrics.define.{meant}"
+    )

@@ -1,4 +1,4 @@
-"""``podium.evaluate``: metrics of scores against labels, with the rules that made them."""
+"""``podium.evaluate``: metrics of scores against labels, with the rules that they follow."""
 
 from __future__ import annotations
 
@@ -11,10 +11,14 @@ import numpy as np
 
 from podium.core.parameters import require_choice
 from podium.data.grouping import group_by_query, offsets_from_sizes
-from podium.metrics.checks import as_column, as_scores
+from podium.data.io.trec import Qrels, Run, judged_run
+from podium.data.queries import Queries
+from podium.metrics.checks import as_column, as_judged, as_scores
 from podium.metrics.collapse import as_collapse
 from podium.metrics.conventions import Convention, NoRelevant
 from podium.metrics.definition import Metric, metric, names_its_convention
+from podium.metrics.measuring import measure
+from podium.metrics.significance import bootstrap_interval, paired_t_test, randomization_test
 
 DEFAULT_METRICS = ("ndcg@1", "ndcg@3", "ndcg@5", "ndcg@10", "map", "mrr")
 
@@ -31,16 +35,21 @@ def evaluate(
     max_grade: float | None = None,
     document_ids: Any = None,
     collapse: Any = None,
+    judged: Any = None,
 ) -> Evaluation:
     """Evaluate scores against labels.
 
     Parameters
     ----------
-    labels : (n_documents,) or Queries
-        Grades, higher is better; or queries that have some, whose query and document ids are then used.
-    scores : (n_documents,)
+    labels : (n_documents,) or Queries or Qrels
+        Grades, higher is better; or queries that have some, whose query and document ids are then used; or TREC
+        judgments (:func:`podium.read_qrels`).
+    scores : (n_documents,) or Run
         Higher is better; in the same row order (that in which the queries were made). −∞ marks a document that was not
-        retrieved.
+        retrieved. With judgments, a TREC run (:func:`podium.read_run`): the two are joined by query and document id, as
+        trec_eval does. Judged documents that the run does not have were not retrieved, and documents without a judgment
+        have grade 0, as have those judged with a grade below 0. Judged queries without any document in the run are left
+        out, as are queries without judgments.
     qid, sizes :
         The query of each document, in any order; or how many documents each query has, in order.
     metrics : str or Metric, or several
@@ -54,6 +63,9 @@ def evaluate(
     collapse : (group ids, limit), optional
         At most ``limit`` documents of a group (a host, a seller; ids of any type, one per document) are shown in a
         list: those with the highest scores. The best possible list is limited in the same way.
+    judged : (n_documents,) bool, optional
+        Which documents were judged. The labels of the others are taken to be 0, whatever they are. Metrics that look
+        only at judged documents (``bpref``, ``condensed-ndcg@k``) need it. A run brings its own.
 
     Examples
     --------
@@ -68,9 +80,12 @@ def evaluate(
     ndcg@2  0.8984
     map     1.0000
     """
-    from podium.metrics.measuring import measure
-
-    lists = _lists(labels, qid, sizes)
+    if isinstance(labels, Qrels) or isinstance(scores, Run):
+        if (qid, sizes, document_ids, collapse, judged) != (None,) * 5:
+            raise ValueError("judgments and a run know queries and documents themselves: give none of the other arrays")
+        lists, scores = _of_run(labels, scores)
+    else:
+        lists = _lists(labels, qid, sizes)
     n = len(lists.labels)
     if len(lists.qids) == 0:
         raise ValueError("there are no queries to evaluate")
@@ -78,17 +93,18 @@ def evaluate(
     if len(given) != n:
         raise ValueError(f"{len(given)} scores for {n} documents")
     ids = lists.document_ids if document_ids is None else lists.group(as_column(document_ids, n, "document_ids"))
+    known = lists.judged if judged is None else lists.group(as_judged(judged, n))
     asked = _ask(metrics, convention, no_relevant, max_grade)
     hidden = None
     if collapse is not None:
         hidden = as_collapse(collapse, n)
         hidden = hidden._replace(groups=lists.group(hidden.groups))
     values = measure(
-        list(asked.values()), as_scores(lists.group(given)), lists.labels, lists.offsets, ids, lists.name, hidden
+        list(asked.values()), as_scores(lists.group(given)), lists.labels, lists.offsets, ids, lists.name, hidden, known
     )
     per_query = dict(zip(asked, np.ascontiguousarray(values.T), strict=True))
     limit = None if hidden is None else hidden.limit
-    return Evaluation(asked, per_query, lists.qids, _notes(asked, lists.labels, limit), limit)
+    return Evaluation(asked, per_query, lists.qids, (*lists.notes, *_notes(asked, lists.labels, limit)), limit)
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,14 +115,14 @@ class Evaluation:
     """
 
     metrics: dict[str, Metric]
-    """What was computed, by the name it was asked by."""
+    """What was computed, by the names asked for."""
     per_query: dict[str, np.ndarray]
     """(n_queries,) values by metric, queries in order of first appearance."""
     qids: np.ndarray
     notes: tuple[str, ...] = ()
-    """What was decided by the data; printed below the figures."""
+    """Facts that the reader of the figures must know; printed below them."""
     limit: int | None = None
-    """How many documents of a group were shown at most, where lists were collapsed."""
+    """The highest number of documents of a group that were shown, where lists were collapsed."""
 
     @property
     def convention(self) -> str:
@@ -126,9 +142,7 @@ class Evaluation:
     def interval(
         self, name: str | Metric, level: float = 0.95, n_resamples: int = 10_000, random_state: Any = 0
     ) -> tuple[float, float]:
-        """Bootstrap interval of the mean; see :func:`podium.metrics.significance.bootstrap_interval`."""
-        from podium.metrics.significance import bootstrap_interval
-
+        """Return the bootstrap interval of the mean; see :func:`podium.metrics.significance.bootstrap_interval`."""
         return bootstrap_interval(self.per_query[self._key(name)], level, n_resamples, random_state)
 
     def compare(
@@ -139,18 +153,16 @@ class Evaluation:
         n_resamples: int = 10_000,
         random_state: Any = 0,
     ) -> Difference:
-        """How this differs from another evaluation of the same queries, paired by query id.
+        """Return how this differs from another evaluation of the same queries, paired by query id.
 
         ``test`` is ``"randomization"`` or ``"t"``; see :mod:`podium.metrics.significance`.
         """
-        from podium.metrics.significance import bootstrap_interval, paired_t_test, randomization_test
-
         require_choice("test", test, ("randomization", "t"))
         mine, theirs = self._key(metric), other._key(metric)
         if self.metrics[mine] != other.metrics[theirs]:
             raise ValueError(f"{self.metrics[mine]} cannot be compared with {other.metrics[theirs]}")
         if self.limit != other.limit:
-            raise ValueError("lists that were collapsed and lists that were not, or otherwise, cannot be compared")
+            raise ValueError("evaluations of lists collapsed to different limits cannot be compared")
         a = self.per_query[mine]
         b = other.per_query[theirs][_where(self.qids, other.qids)]
         p_value = paired_t_test(a, b) if test == "t" else randomization_test(a, b, n_resamples, random_state)
@@ -164,7 +176,7 @@ class Evaluation:
         )
 
     def table(self, level: float = 0.95) -> str:
-        """Means with their bootstrap intervals."""
+        """Return the means with their bootstrap intervals, as text."""
         intervals = {name: self.interval(name, level) for name in self.per_query}
         shown = {name: f"[{low:.4f}, {high:.4f}]" for name, (low, high) in intervals.items()}
         return self._render(f", mean and {100 * level:g} % bootstrap interval", shown)
@@ -185,7 +197,7 @@ class Evaluation:
         return "\n".join([*lines, *self.notes])
 
     def _key(self, name: str | Metric) -> str:
-        """The name by which a metric was asked for, found also by another of its names."""
+        """Return the name by which a metric was asked for, given any of its names."""
         if name in self.metrics:
             return str(name)
         wanted = name if isinstance(name, Metric) else metric(name)
@@ -219,7 +231,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class _Lists:
-    """Labelled documents, grouped by query."""
+    """Labeled documents, grouped by query."""
 
     labels: np.ndarray
     offsets: np.ndarray
@@ -227,6 +239,8 @@ class _Lists:
     order: np.ndarray | None
     """The caller's row of each document; None if these are the caller's rows."""
     document_ids: np.ndarray | None = None
+    judged: np.ndarray | None = None
+    notes: tuple[str, ...] = ()
 
     def group(self, values: np.ndarray) -> np.ndarray:
         return values if self.order is None else values[self.order]
@@ -236,8 +250,6 @@ class _Lists:
 
 
 def _lists(labels: Any, qid: Any, sizes: Any) -> _Lists:
-    from podium.data.queries import Queries
-
     if isinstance(labels, Queries):
         if qid is not None or sizes is not None:
             raise ValueError("queries know their documents already: give neither qid nor sizes with them")
@@ -257,13 +269,29 @@ def _lists(labels: Any, qid: Any, sizes: Any) -> _Lists:
     return _Lists(grades, grouping.offsets, grouping.qids, grouping.order)
 
 
+def _of_run(qrels: Any, run: Any) -> tuple[_Lists, np.ndarray]:
+    """Return judgments and a run as lists and their scores."""
+    if not (isinstance(qrels, Qrels) and isinstance(run, Run)):
+        raise TypeError(
+            f"judgments go with a run, evaluate(qrels, run); got {type(qrels).__name__} and {type(run).__name__}"
+        )
+    joined = judged_run(qrels, run)
+    left_out = (
+        ("judged queries that are not in the run", joined.queries_not_in_run),
+        ("queries of the run that have no judgments", joined.queries_not_judged),
+    )
+    notes = tuple(f"left out: {len(queries)} {which}" for which, queries in left_out if queries)
+    judged = joined.judged & (joined.labels >= 0)
+    return _Lists(joined.labels, joined.offsets, joined.qids, None, joined.document_ids, judged, notes), joined.scores
+
+
 def _ask(
     metrics: str | Metric | Sequence[str | Metric],
     convention: str | Convention,
     no_relevant: NoRelevant | None,
     max_grade: float | None,
 ) -> dict[str, Metric]:
-    """The metrics by the names that results will have: those they were asked by."""
+    """Return the metrics by the names that results will have: those they were asked by."""
     listed = [metrics] if isinstance(metrics, str | Metric) else list(metrics)
     if not listed:
         raise ValueError("name at least one metric")
@@ -282,9 +310,7 @@ def _ask(
 
 def _notes(asked: dict[str, Metric], grades: np.ndarray, limit: int | None) -> tuple[str, ...]:
     notes = () if limit is None else (f"lists collapsed: at most {limit} of a group shown",)
-    by_data = [
-        m for m in asked.values() if m.family == "err" and m.rules.max_grade is None and m.rules.stop == "graded"
-    ]
+    by_data = [m for m in asked.values() if m.needs_max_grade]
     if not by_data:
         return notes
     return (
@@ -300,7 +326,7 @@ def _mean(values: np.ndarray) -> float:
 
 
 def _where(qids: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """Where each of ``qids`` is among ``others``, which must be the same ids in any order."""
+    """Return where each of ``qids`` is among ``others``, which must be the same ids in any order."""
     if len(qids) == len(others) and (qids == others).all():
         return np.arange(len(qids))
     position = {qid: i for i, qid in enumerate(others.tolist())}

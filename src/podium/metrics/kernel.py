@@ -15,61 +15,36 @@ from podium.metrics.checks import (
     NEGATIVE_GRADE,
     SCORE_IS_NAN,
 )
-from podium.metrics.dcg import WHOLE_GRADES, cumulate, ideal_order, mean_ndcg, ndcg
-from podium.metrics.err import expected_reciprocal_rank
-from podium.metrics.precision import cumulative_hits, precision, precision_sum, reciprocal_rank
-from podium.metrics.ranking import DEEP, compress, rank, score_at
+from podium.metrics.gains import WHOLE_GRADES, cumulate, ideal_order
+from podium.metrics.ranked import N_WORDS, Rules, call_family, put_array, put_facts
+from podium.metrics.ranking import DEEP, compress, cumulate_hits, rank, score_at
 
-NDCG, DCG, MEAN_NDCG, AP, PRECISION, RECALL, RECIPROCAL_RANK, ERR = range(8)
-FAMILY_CODES = {
-    "ndcg": NDCG,
-    "dcg": DCG,
-    "meanndcg": MEAN_NDCG,
-    "map": AP,
-    "p": PRECISION,
-    "r": RECALL,
-    "mrr": RECIPROCAL_RANK,
-    "err": ERR,
-}
-OF_GAINS, OF_HITS, OF_STOPS = (NDCG, DCG, MEAN_NDCG), (PRECISION, RECALL), (ERR,)
-"""What a family is made of."""
-WHOLE_LIST = np.iinfo(np.int64).max
-"""The cutoff of a metric that has none."""
+GAIN, RELEVANT, ORDER = range(3)
+"""What a metric seeks, as :attr:`podium.metrics.family.Family.seeks` says it."""
 LARGEST_GRADE = 1000.0
 """2^y of anything above would leave the range of float64."""
 
 
-class Rules(NamedTuple):
-    """A convention as the numbers that the kernel works with."""
-
-    linear_gain: bool
-    undiscounted: int
-    zero_ndcg_when_short: bool
-    short_precision: int
-    relevant_from: float
-    average_ties: bool
-    ap_divides_by_min: bool
-    allow_negative: bool
-    stop_by_label: bool
-    max_grade: float
-    min_grade: float
-
-
-class Asked(NamedTuple):
+class Wanted(NamedTuple):
     """The metrics wanted, as numbers."""
 
-    families: np.ndarray
+    functions: np.ndarray
+    """Addresses of the families' compiled functions."""
     cutoffs: np.ndarray
+    parameters: np.ndarray
+    seeks: np.ndarray
     nothing: np.ndarray
     """Each metric's value for a query that has nothing to find."""
     depth: int
-    """The highest cutoff of all, …"""
+    """The highest cutoff of all metrics that look at ranks, …"""
     gain_depth: int
     """… of those made of gains (0 if there are none), …"""
     hit_depth: int
-    """… and of those made of counts of relevant documents."""
+    """… and of those made of hits."""
+    scores: bool
+    """Does one need the scores?"""
     stops: bool
-    """Is there one made of chances to stop?"""
+    """Is one made of probabilities to stop, which depend on the highest grade?"""
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -81,7 +56,7 @@ def measure_queries(
     offsets: np.ndarray,
     keys: np.ndarray,
     pool: np.ndarray,
-    asked: Asked,
+    wanted: Wanted,
     rules: Rules,
     logs: np.ndarray,
     values: np.ndarray,
@@ -89,9 +64,9 @@ def measure_queries(
 ) -> None:
     """Fill rows ``first:stop`` of ``values`` (n_queries, n_metrics) and ``trouble`` (n_queries,).
 
-    ``trouble`` says what is wrong with a query, as :mod:`podium.metrics.checks` numbers it. ``keys`` break ties and may
-    be empty. ``pool`` are the grades that the best possible list has: the labels themselves, unless something keeps
-    documents from being shown. ``logs`` are those of :func:`podium.metrics.dcg.log_discounts`, as many as the longest
+    ``trouble`` says what is wrong with a query, as numbered by :mod:`podium.metrics.checks`. ``keys`` break ties and
+    may be empty. ``pool`` are the grades of the best possible list: the labels themselves, unless something keeps
+    documents from being shown. ``logs`` are those of :func:`podium.metrics.gains.log_discounts`, as many as the longest
     list has documents.
     """
     longest = len(logs)
@@ -107,7 +82,10 @@ def measure_queries(
     dcg_at = np.empty(longest)
     ideal_at = np.empty(longest)
     hits_at = np.empty(longest)
+    wide_scores = np.empty(longest)
     passing = np.empty(longest + 1)
+    table = np.empty(N_WORDS, np.int64)
+    found = np.empty(3, np.bool_)
     for q in range(first, stop):
         y = labels[offsets[q] : offsets[q + 1]]
         s = scores[offsets[q] : offsets[q + 1]]
@@ -122,71 +100,61 @@ def measure_queries(
         n_listed = 0
         for i in range(n):
             n_listed += s[i] > -np.inf
-        trouble[q] = _trouble(s, y, rules, asked)
-        if trouble[q] != GOOD or n_relevant + n_positive == 0:
-            for m in range(len(asked.families)):
-                values[q, m] = asked.nothing[m]
+        found[GAIN], found[RELEVANT], found[ORDER] = n_positive > 0, n_relevant > 0, n > 0
+        trouble[q] = _trouble(s, y, rules, wanted)
+        if trouble[q] != GOOD or n == 0:
+            for m in range(len(wanted.functions)):
+                values[q, m] = wanted.nothing[m]
             continue
 
-        depth = min(n, asked.depth)
-        lowest = scores.dtype.type(-np.inf)
-        if depth < n and depth <= DEEP:
-            lowest = score_at(s, depth, best_scores)
-        if lowest > -np.inf or n_listed < n:
-            n_few = compress(s, y, key, lowest, few_scores, few_labels, few_keys)
-            y_listed, s_listed, key_listed = few_labels[:n_few], few_scores[:n_few], few_keys[: min(n_few, len(key))]
-        else:
-            y_listed, s_listed, key_listed = y, s, key
-        grouped = rank(
-            s_listed, y_listed, key_listed, rules.average_ties, order[: len(s_listed)], ranked[:n], tie_end[:n]
-        )
-        ties = tie_end[:n] if grouped else tie_end[:0]
+        tied = False
+        depth = min(n, wanted.depth)
+        if depth > 0 and (n_relevant > 0 or n_positive > 0):
+            lowest = scores.dtype.type(-np.inf)
+            if depth < n and depth <= DEEP:
+                lowest = score_at(s, depth, best_scores)
+            if lowest > -np.inf or n_listed < n:
+                n_few = compress(s, y, key, lowest, few_scores, few_labels, few_keys)
+                s_few, y_few, key_few = few_scores[:n_few], few_labels[:n_few], few_keys[: min(n_few, len(key))]
+            else:
+                s_few, y_few, key_few = s, y, key
+            tied = rank(s_few, y_few, key_few, rules.average_ties, order[: len(s_few)], ranked[:n], tie_end[:n])
+        ties = tie_end[:n] if tied else tie_end[:0]
 
-        dcg, ideal = dcg_at[: min(n, asked.gain_depth)], ideal_at[: min(n, asked.gain_depth)]
-        hits = hits_at[: min(n, asked.hit_depth)]
-        if asked.gain_depth > 0:
+        dcg, ideal = dcg_at[: min(n, wanted.gain_depth)], ideal_at[: min(n, wanted.gain_depth)]
+        hits = hits_at[: min(n, wanted.hit_depth)]
+        if n_positive > 0 and wanted.gain_depth > 0:
             ideal_order(best, counts, ideal_labels[: len(ideal)])
             cumulate(ranked, ties, rules.linear_gain, logs, rules.undiscounted, dcg)
             cumulate(ideal_labels, ties[:0], rules.linear_gain, logs, rules.undiscounted, ideal)
-        if asked.hit_depth > 0:
-            cumulative_hits(ranked, ties, rules.relevant_from, hits)
+        if n_relevant > 0 and wanted.hit_depth > 0:
+            cumulate_hits(ranked, ties, rules.relevant_from, hits)
+        if wanted.scores:
+            for i in range(n):
+                wide_scores[i] = s[i]
 
-        for m in range(len(asked.families)):
-            family = asked.families[m]
-            cutoff = asked.cutoffs[m]
-            last = min(cutoff, n)
-            value = asked.nothing[m]
-            if family == NDCG:
-                # No list is shorter than itself.
-                strict = rules.zero_ndcg_when_short and cutoff != WHOLE_LIST
-                value = ndcg(dcg, ideal, cutoff, n_listed, strict, value)
-            elif family == MEAN_NDCG:
-                value = mean_ndcg(dcg, ideal, n_listed, rules.zero_ndcg_when_short, value)
-            elif family == DCG:
-                if ideal[0] > 0.0:
-                    value = dcg[last - 1]
-            elif family == ERR:
-                if n_positive > 0:
-                    value = expected_reciprocal_rank(
-                        ranked, ties, last, rules.min_grade, rules.max_grade, rules.stop_by_label, passing
-                    )
-            elif n_relevant > 0:
-                if family == AP:
-                    divisor = min(n_relevant, cutoff) if rules.ap_divides_by_min else n_relevant
-                    value = precision_sum(ranked, ties, rules.relevant_from, last, order) / divisor
-                elif family == PRECISION:
-                    value = precision(hits, cutoff, n_listed, rules.short_precision)
-                elif family == RECALL:
-                    value = hits[last - 1] / n_relevant
-                elif family == RECIPROCAL_RANK:
-                    value = reciprocal_rank(ranked, ties, rules.relevant_from, last)
-            values[q, m] = value
+        put_array(table, 0, ranked[:n])
+        put_array(table, 1, ties)
+        put_array(table, 2, dcg)
+        put_array(table, 3, ideal)
+        put_array(table, 4, hits)
+        put_array(table, 5, wide_scores[:n])
+        put_array(table, 6, y)
+        put_array(table, 7, order[:n])
+        put_array(table, 8, passing[: n + 1])
+        put_facts(table, n_listed, n_relevant, rules)
+        for m in range(len(wanted.functions)):
+            values[q, m] = wanted.nothing[m]
+            if found[wanted.seeks[m]]:
+                values[q, m] = call_family(
+                    wanted.functions[m], table.ctypes.data, wanted.cutoffs[m], wanted.parameters[m]
+                )
 
 
 @njit(error_model="numpy")
-def _trouble(scores: np.ndarray, labels: np.ndarray, rules: Rules, asked: Asked) -> int:
-    """What stands against evaluating this query."""
-    # Counted one by one, since such loops vectorise, and minima and maxima do not.
+def _trouble(scores: np.ndarray, labels: np.ndarray, rules: Rules, wanted: Wanted) -> int:
+    """Return what keeps this query from being evaluated."""
+    # Counted one by one, since such loops vectorize, and minima and maxima do not.
     not_numbers = 0
     for i in range(len(scores)):
         not_numbers += scores[i] != scores[i]
@@ -203,10 +171,10 @@ def _trouble(scores: np.ndarray, labels: np.ndarray, rules: Rules, asked: Asked)
         return SCORE_IS_NAN
     if not_finite > 0:
         return LABEL_NOT_FINITE
-    if negative > 0 and not rules.allow_negative and (asked.gain_depth > 0 or asked.stops):
+    if negative > 0 and not rules.allow_negative and (wanted.gain_depth > 0 or wanted.stops):
         return NEGATIVE_GRADE
-    if above > 0 and asked.stops:
+    if above > 0 and wanted.stops:
         return ABOVE_MAX_GRADE
-    if huge > 0 and ((asked.gain_depth > 0 and not rules.linear_gain) or (asked.stops and not rules.stop_by_label)):
+    if huge > 0 and ((wanted.gain_depth > 0 and not rules.linear_gain) or (wanted.stops and not rules.stop_by_label)):
         return HUGE_GRADE
     return GOOD

@@ -1,8 +1,8 @@
-"""One query's documents in rank order, best score first.
+"""The documents of one query in rank order, best score first.
 
 ``rank`` writes the grades by rank, and NaN (which compares false with everything, and so is worth nothing and not
 relevant) at ranks where no document was retrieved. Under the ``average`` rule for ties, ``tie_end[r]`` is the rank
-after the last of the documents tied with the one at rank ``r``; within a group of ties the grades stand in row order.
+after the last of the documents tied with the one at rank ``r``; within a group of ties, grades are in row order.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ DEEP = 64
 
 @njit(error_model="numpy")
 def score_at(scores: np.ndarray, depth: int, best: np.ndarray) -> float:
-    """The ``depth``-th highest score; ``best`` is work space of that length."""
+    """Return the ``depth``-th highest score; ``best`` is work space of that length."""
     for i in range(depth):
         best[i] = -np.inf
     last = depth - 1
@@ -43,7 +43,7 @@ def compress(
     few_labels: np.ndarray,
     few_keys: np.ndarray,
 ) -> int:
-    """Copy the retrieved documents with a score of ``lowest`` or more; returns how many."""
+    """Copy the retrieved documents with a score of ``lowest`` or more; return how many."""
     n = 0
     for i in range(len(scores)):
         if scores[i] >= lowest and scores[i] > -np.inf:
@@ -65,7 +65,7 @@ def rank(
     ranked: np.ndarray,
     tie_end: np.ndarray,
 ) -> bool:
-    """Write grades, and with ``average`` the ends of groups of ties, by rank; returns whether there are such groups.
+    """Write grades, and with ``average`` the ends of groups of ties, by rank; return whether there are such groups.
 
     Ties are broken by ``keys``, ascending, if there are any, then by row. ``order`` is work space.
     """
@@ -96,6 +96,30 @@ def rank(
 
 
 @njit(error_model="numpy")
+def cumulate_hits(ranked: np.ndarray, tie_end: np.ndarray, relevant_from: float, hits: np.ndarray) -> None:
+    """Write the expected number of relevant documents among the first 1, 2, … documents, as many as fit.
+
+    In a group of m tied documents, r of them relevant, the first j are expected to hold j · r/m relevant ones.
+    """
+    total = 0.0
+    if len(tie_end) == 0:
+        for r in range(len(hits)):
+            total += ranked[r] >= relevant_from
+            hits[r] = total
+        return
+    start = 0
+    while start < len(hits):
+        end = tie_end[start]
+        relevant = 0
+        for r in range(start, end):
+            relevant += ranked[r] >= relevant_from
+        for r in range(start, min(end, len(hits))):
+            hits[r] = total + relevant * (r - start + 1) / (end - start)
+        total += relevant
+        start = end
+
+
+@njit(error_model="numpy")
 def _sort_by_key(keys: np.ndarray, rows: np.ndarray) -> None:
     n = len(rows)
     given = np.empty(n, np.int64)
@@ -111,7 +135,7 @@ def _sort_by_key(keys: np.ndarray, rows: np.ndarray) -> None:
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def tied_documents(first: int, stop: int, scores: np.ndarray, offsets: np.ndarray, tied: np.ndarray) -> None:
-    """Mark documents of queries ``first:stop`` whose score another document of their query has too."""
+    """Mark documents of queries ``first:stop`` that share their score with another document of their query."""
     for q in range(first, stop):
         s = scores[offsets[q] : offsets[q + 1]]
         order = np.empty(len(s), np.int64)

@@ -13,8 +13,8 @@ from __future__ import annotations
 import numpy as np
 
 from podium.data.queries import Queries
-from podium.metrics.measuring import in_parallel
 from podium.numerics.grades import Groups, count_pairs, label_groups
+from podium.numerics.pool import share
 from podium.rankers.single_features.kernels import exponential_potentials, fidelity_potentials, fidelity_split
 from podium.rankers.single_features.loop import Rule, first_best, log_odds
 from podium.rankers.single_features.thresholds import Thresholds
@@ -69,7 +69,8 @@ class PairWeighting:
         raise NotImplementedError
 
     def _for_queries(self, kernel: object, *arguments: np.ndarray) -> None:
-        in_parallel(kernel, self.offsets, self.offsets, *self.groups, self.scale, *arguments)  # type: ignore[arg-type]
+        work = 10.0 * self.offsets[-1]
+        share(kernel, self.offsets, self.offsets, *self.groups, self.scale, *arguments, work=work)  # type: ignore[arg-type]
 
 
 class ExponentialWeighting(PairWeighting):

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from podium.metrics.measuring import in_parallel
+from podium.numerics.pool import share
 from podium.scorers.thresholds import by_column, column
 
 
@@ -34,7 +34,7 @@ class Thresholds:
     def weigh(self, potential: np.ndarray) -> np.ndarray:
         """(n_features, most thresholds + 1): the potential of the documents above each threshold."""
         width, n = self.codes.shape
-        in_parallel(_sum_above, np.arange(width + 1) * n, self.codes, potential, self.edges)
+        share(_sum_above, width, self.codes, potential, self.edges, work=width * n)
         return self.edges
 
     def above(self, feature: int, k: int) -> np.ndarray:

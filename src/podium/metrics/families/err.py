@@ -1,4 +1,4 @@
-"""Expected reciprocal rank of one query.
+"""Expected reciprocal rank.
 
 A user goes down the list and stops at a document of grade y with probability V(y) = (2^y − 1) / 2^max_grade (grades
 counted from the lowest there is); ERR is the expectation of one over the rank where that happens (0 if it never does):
@@ -6,8 +6,8 @@ counted from the lowest there is); ERR is the expectation of one over the rank w
     ERR@k = Σ_{i ≤ k} 1/i · V(y_i) · Π_{j < i} (1 − V(y_j))
 
 Where tied scores are averaged, let T_j be the mean of Π (1 − V) over all sets of j documents of a group of m: the
-chance that the user passes the first j of them, over all orders. The group's j-th document then stops the user with
-probability T_{j−1} − T_j. Adding the documents one by one, the means of m documents follow from those of m − 1,
+probability that the user passes the first j of them, over all orders. The group's j-th document then stops the user
+with probability T_{j−1} − T_j. Adding the documents one by one, the means of m documents follow from those of m − 1,
 
     T_j ← (m − j)/m · T_j + j/m · (1 − V_m) · T_{j−1},
 
@@ -21,51 +21,48 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from podium.metrics.dcg import gain
+from podium.metrics.family import family
+from podium.metrics.gains import gain
+from podium.metrics.ranked import ranked_list
 
 
-@njit(error_model="numpy", inline="always")
-def stop_probability(label: float, lowest: float, scale: float, by_label: bool) -> float:
-    """V(y), with ``scale`` = 2^−(max_grade − lowest); or the label itself."""
-    return label if by_label and label > 0.0 else gain(label - lowest, False) * scale
-
-
-@njit(error_model="numpy")
-def expected_reciprocal_rank(
-    ranked: np.ndarray,
-    tie_end: np.ndarray,
-    depth: int,
-    lowest: float,
-    highest: float,
-    by_label: bool,
-    passing: np.ndarray,
-) -> float:
-    """ERR of grades in rank order; ``passing`` is work space, longer by one than the list."""
-    scale = 2.0 ** (lowest - highest)
+@family("err", "expected reciprocal rank", seeks="gain", needs_max_grade=True)
+def expected_reciprocal_rank(address: int, cutoff: int, parameter: float) -> float:
+    shown = ranked_list(address)
+    lowest, by_label = shown.min_grade, shown.stop_by_label
+    scale = 2.0 ** (lowest - shown.max_grade)
+    depth = min(cutoff, len(shown.grades))
     total = 0.0
     reached = 1.0
     start = 0
     while start < depth:
-        end = tie_end[start] if len(tie_end) > 0 else start + 1
+        end = shown.tie_end[start] if len(shown.tie_end) > 0 else start + 1
         if end == start + 1:
-            stop = stop_probability(ranked[start], lowest, scale, by_label)
+            stop = _stop_probability(shown.grades[start], lowest, scale, by_label)
             total += reached * stop / end
             reached *= 1.0 - stop
         else:
             deepest = min(end, depth) - start
-            passing_all = _mean_passing(ranked[start:end], lowest, scale, by_label, deepest, passing)
+            group = shown.grades[start:end]
+            passing_all = _mean_passing(group, lowest, scale, by_label, deepest, shown.passing)
             for j in range(1, deepest + 1):
-                total += reached * (passing[j - 1] - passing[j]) / (start + j)
+                total += reached * (shown.passing[j - 1] - shown.passing[j]) / (start + j)
             reached *= passing_all
         start = end
     return total
+
+
+@njit(error_model="numpy", inline="always")
+def _stop_probability(label: float, lowest: float, scale: float, by_label: bool) -> float:
+    """Return V(y), with ``scale`` = 2^−(max_grade − lowest); or the label itself."""
+    return label if by_label and label > 0.0 else gain(label - lowest, False) * scale
 
 
 @njit(error_model="numpy")
 def _mean_passing(
     group: np.ndarray, lowest: float, scale: float, by_label: bool, deepest: int, passing: np.ndarray
 ) -> float:
-    """Write T_0, …, T_deepest of a group of ties; returns the chance that the user passes all of it."""
+    """Write T_0, …, T_deepest of a group of ties; return the probability that the user passes all of it."""
     for j in range(deepest + 1):
         passing[j] = 1.0
     m = 0
@@ -76,7 +73,7 @@ def _mean_passing(
     for i in range(len(group)):
         if group[i] > lowest:
             m += 1
-            go_on = 1.0 - stop_probability(group[i], lowest, scale, by_label)
+            go_on = 1.0 - _stop_probability(group[i], lowest, scale, by_label)
             passing_all *= go_on
             for j in range(min(m, deepest), 0, -1):
                 passing[j] = ((m - j) * passing[j] + j * go_on * passing[j - 1]) / m

@@ -1,6 +1,6 @@
-"""Discounted cumulative gain: DCG, NDCG and MeanNDCG of one query.
+"""Gains, discounts and their cumulative sum, DCG, of one list.
 
-    DCG@k = Σ_{i ≤ k} gain(y at rank i) · discount(i),     NDCG@k = DCG@k / DCG@k of the best possible order
+    DCG@k = Σ_{i ≤ k} gain(y at rank i) · discount(i)
 
 All cutoffs are read off one cumulative sum. Documents tied in score share the mean of their gains where the
 convention averages over tie orders, which is the exact expectation since the sum is linear in each rank's gain.
@@ -20,12 +20,12 @@ from podium.numerics.sorting import descending
 
 LN2 = math.log(2.0)
 WHOLE_GRADES = 32
-"""Grades 0, 1, … below this are brought into order by counting them."""
+"""Grades 0, 1, … below this are sorted by counting them."""
 
 
 @njit(error_model="numpy", inline="always")
 def gain(label: float, linear: bool) -> float:
-    """What a document is worth; nothing if its grade is negative or NaN."""
+    """Return what a document is worth; nothing if its grade is negative or NaN."""
     if not label > 0.0:
         return 0.0
     if linear:
@@ -36,7 +36,7 @@ def gain(label: float, linear: bool) -> float:
 
 
 def log_discounts(depth: int, letor: bool) -> tuple[np.ndarray, int]:
-    """ln(·) of the discount ln 2 / ln(·) at ranks 1, 2, …, and how many of the first ranks count in full."""
+    """Return ln(·) of the discount ln 2 / ln(·) at ranks 1, 2, …, and how many of the first ranks count in full."""
     ranks = np.arange(1, depth + 1)
     return (np.log(ranks), 2) if letor else (np.log(ranks + 1.0), 1)
 
@@ -77,7 +77,7 @@ def _sort_positive(labels: np.ndarray, ideal: np.ndarray) -> None:
 def cumulate(
     ranked: np.ndarray, tie_end: np.ndarray, linear: bool, logs: np.ndarray, undiscounted: int, dcg: np.ndarray
 ) -> None:
-    """DCG@1, DCG@2, … of grades in rank order, as many as fit; ``tie_end`` is empty if there are no groups of ties."""
+    """Write DCG@1, DCG@2, … of grades in rank order, as many as fit; ``tie_end`` is empty without groups of ties."""
     total = 0.0
     shared = 0.0
     group_end = 0
@@ -93,27 +93,3 @@ def cumulate(
             worth = shared
         total += worth if r < undiscounted else worth * LN2 / logs[r]
         dcg[r] = total
-
-
-@njit(error_model="numpy")
-def ndcg(
-    dcg: np.ndarray, ideal: np.ndarray, cutoff: int, n_listed: int, zero_when_short: bool, nothing: float
-) -> float:
-    """NDCG@cutoff from both cumulative sums; ``nothing`` is the value of a query without gain."""
-    if len(ideal) == 0 or ideal[0] == 0.0:
-        return nothing
-    if zero_when_short and cutoff > n_listed:
-        return 0.0
-    last = min(cutoff, len(dcg)) - 1
-    return dcg[last] / ideal[last]  # type: ignore[no-any-return]
-
-
-@njit(error_model="numpy")
-def mean_ndcg(dcg: np.ndarray, ideal: np.ndarray, n_listed: int, zero_when_short: bool, nothing: float) -> float:
-    """Mean of NDCG@1, …, NDCG@n."""
-    if len(ideal) == 0 or ideal[0] == 0.0:
-        return nothing
-    total = 0.0
-    for r in range(len(dcg)):
-        total += ndcg(dcg, ideal, r + 1, n_listed, zero_when_short, nothing)
-    return total / len(dcg)

@@ -16,26 +16,55 @@ W. R. Knight: A computer method for calculating Kendall's tau with ungrouped dat
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
+from podium.metrics.family import family
+from podium.metrics.ranked import RankedList, ranked_list
 from podium.numerics.sorting import descending
 
+OF_PAIRS = {"cutoff": "none", "seeks": "order", "prepared": "scores"}
 
-@njit(nogil=True, cache=True, error_model="numpy")
-def correlate_queries(
-    first: int, stop: int, scores: np.ndarray, labels: np.ndarray, offsets: np.ndarray, values: np.ndarray
-) -> None:
-    """Fill rows ``first:stop`` of ``values`` (n_queries, 2) with τ-b and accuracy."""
-    for q in range(first, stop):
-        y = labels[offsets[q] : offsets[q + 1]]
-        s = scores[offsets[q] : offsets[q + 1]]
-        values[q, 0], values[q, 1] = _correlate(s, y)
+
+class Pairs(NamedTuple):
+    """Numbers of pairs of documents."""
+
+    concordant: int
+    discordant: int
+    scored: int
+    """Pairs with different scores."""
+    graded: int
+    """Pairs with different grades."""
+    graded_tied: int
+    """Pairs with different grades but equal scores."""
+
+
+@family("tau", "Kendall's τ-b", aliases=("kendall", "kendalltau", "tau-b"), **OF_PAIRS)
+def tau(address: int, cutoff: int, parameter: float) -> float:
+    pairs = _count(ranked_list(address))
+    if pairs.graded == 0:
+        return np.nan
+    if pairs.scored == 0:
+        return 0.0
+    return (pairs.concordant - pairs.discordant) / (math.sqrt(pairs.scored) * math.sqrt(pairs.graded))
+
+
+@family(
+    "accuracy",
+    "share of pairs in the right order; a pair with tied scores counts ½",
+    aliases=("pairwise",),
+    **OF_PAIRS,
+)
+def accuracy(address: int, cutoff: int, parameter: float) -> float:
+    pairs = _count(ranked_list(address))
+    return (pairs.concordant + 0.5 * pairs.graded_tied) / pairs.graded if pairs.graded > 0 else np.nan
 
 
 @njit(error_model="numpy")
-def _correlate(scores: np.ndarray, labels: np.ndarray) -> tuple[float, float]:
+def _count(shown: RankedList) -> Pairs:
+    labels, scores = shown.labels, shown.scores
     n = len(labels)
     by_label = np.empty(n, np.int64)
     descending(labels, by_label)
@@ -60,20 +89,13 @@ def _correlate(scores: np.ndarray, labels: np.ndarray) -> tuple[float, float]:
     for i in range(1, n):
         same_label = same_label + 1 if y[i] == y[i - 1] else 0
         tied_labels += same_label
-    graded = pairs - tied_labels
-    if graded == 0:
-        return np.nan, np.nan
     concordant = pairs - tied_scores - tied_labels + tied_both - discordant
-    accuracy = (concordant + 0.5 * (tied_scores - tied_both)) / graded
-    scored = pairs - tied_scores
-    if scored == 0:
-        return 0.0, accuracy
-    return (concordant - discordant) / (math.sqrt(scored) * math.sqrt(graded)), accuracy
+    return Pairs(concordant, discordant, pairs - tied_scores, pairs - tied_labels, tied_scores - tied_both)
 
 
 @njit(error_model="numpy")
 def _exchanges(values: np.ndarray) -> int:
-    """Sort descending, in place, by merging; returns how many pairs stood in the wrong order."""
+    """Sort descending, in place, by merging; return how many pairs stood in the wrong order."""
     n = len(values)
     target = np.empty_like(values)
     exchanges = 0

@@ -1,0 +1,23 @@
+"""The built-in families of metrics. Importing a module registers what it declares."""
+
+from podium.metrics.families import (
+    average_precision,
+    bpref,
+    correlation,
+    dcg,
+    err,
+    precision,
+    rank_biased_precision,
+    reciprocal_rank,
+)
+
+__all__ = [
+    "average_precision",
+    "bpref",
+    "correlation",
+    "dcg",
+    "err",
+    "precision",
+    "rank_biased_precision",
+    "reciprocal_rank",
+]

@@ -1,0 +1,92 @@
+"""Metrics of the number of relevant documents among the first k: precision, recall, F1, R-precision, hit rate.
+
+    P@k = hits / k,  R@k = hits / relevant,  F1@k = 2 · hits / (k + relevant),  R-precision = P@k with k = relevant
+
+F1 is the harmonic mean of P@k and R@k, with P@k as the convention has it for lists shorter than k; without a cutoff
+it is that of all retrieved documents. Where tied scores are averaged, hits are an expectation, and all of these are
+exact since they are linear in it. The hit rate is the probability that at least one of the first k is relevant.
+"""
+
+from __future__ import annotations
+
+from numba import njit
+
+from podium.metrics.family import family
+from podium.metrics.ranked import WHOLE_LIST, RankedList, ranked_list, tie_group
+
+PAD, ZERO, CLIP = range(3)
+"""P@k of a list of n < k documents: hits / k; or 0; or hits / n."""
+
+
+@njit(error_model="numpy")
+def _length(shown: RankedList, cutoff: int) -> int:
+    """Return what P@k divides by; 0 if P@k is 0 whatever was found."""
+    if shown.n_listed == 0 or (shown.short_precision == ZERO and cutoff > shown.n_listed and cutoff != WHOLE_LIST):
+        return 0
+    return min(cutoff, shown.n_listed) if shown.short_precision == CLIP or cutoff == WHOLE_LIST else cutoff
+
+
+@family(
+    "p",
+    "precision: share of relevant documents among the first k",
+    cutoff="required",
+    aliases=("precision", "prec"),
+    prepared="hits",
+)
+def precision(address: int, cutoff: int, parameter: float) -> float:
+    shown = ranked_list(address)
+    length = _length(shown, cutoff)
+    return shown.hits[min(cutoff, len(shown.hits)) - 1] / length if length > 0 else 0.0
+
+
+@family(
+    "r",
+    "recall: share of the relevant documents that are among the first k",
+    cutoff="required",
+    aliases=("recall",),
+    prepared="hits",
+    normalized=True,
+)
+def recall(address: int, cutoff: int, parameter: float) -> float:
+    shown = ranked_list(address)
+    return shown.hits[min(cutoff, len(shown.hits)) - 1] / shown.n_relevant  # type: ignore[no-any-return]
+
+
+@family("f1", "harmonic mean of precision and recall", prepared="hits")
+def f1(address: int, cutoff: int, parameter: float) -> float:
+    shown = ranked_list(address)
+    length = _length(shown, cutoff)
+    return 2.0 * shown.hits[min(cutoff, len(shown.hits)) - 1] / (length + shown.n_relevant) if length > 0 else 0.0
+
+
+@family(
+    "rprec",
+    "R-precision: precision at the number of relevant documents",
+    cutoff="none",
+    aliases=("r-precision", "rprecision"),
+    prepared="hits",
+    normalized=True,
+)
+def r_precision(address: int, cutoff: int, parameter: float) -> float:
+    shown = ranked_list(address)
+    return shown.hits[min(shown.n_relevant, len(shown.hits)) - 1] / shown.n_relevant  # type: ignore[no-any-return]
+
+
+@family(
+    "hit",
+    "hit rate: is any of the first k documents relevant?",
+    cutoff="required",
+    aliases=("hits", "hit_rate", "success"),
+)
+def hit(address: int, cutoff: int, parameter: float) -> float:
+    shown = ranked_list(address)
+    depth = min(cutoff, len(shown.grades))
+    missed = 1.0
+    start = 0
+    while start < depth and missed > 0.0:
+        end, relevant = tie_group(shown, start)
+        # Of a group of ties, the first documents are drawn without replacement.
+        for drawn in range(min(end, depth) - start):
+            missed *= (end - start - relevant - drawn) / (end - start - drawn)
+        start = end
+    return 1.0 - missed

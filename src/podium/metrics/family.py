@@ -1,0 +1,116 @@
+"""Families of metrics: what each is called, what it needs, and the function that measures one ranked list.
+
+A family is declared where it is computed, with :func:`family` (see :mod:`podium.metrics.families`), or by a user with
+:func:`podium.metrics.define`. Nothing else lists the families.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+from numba import cfunc
+
+from podium.metrics.ranked import SIGNATURE
+from podium.numerics.compiling import kept
+
+Function = Callable[..., float]
+
+
+@dataclass(frozen=True)
+class Family:
+    """A kind of metric, such as NDCG at any cutoff."""
+
+    name: str
+    summary: str
+    function: Function
+    """A built-in family's is compiled (see :mod:`podium.metrics.ranked`), a user's is called as it is."""
+    cutoff: Literal["optional", "required", "none"] = "optional"
+    aliases: tuple[str, ...] = ()
+    name_with_cutoff: str = ""
+    """Where it is not ``name``."""
+    seeks: Literal["gain", "relevant", "order"] = "relevant"
+    """What there must be to find in a query: a document with a grade above 0, a relevant one, or nothing special."""
+    normalized: bool = False
+    """Is it a share of what there is to find? Where that is nothing, the convention decides; else the value is 0."""
+    no_relevant: str = "no_relevant"
+    """The fact of the convention that decides then."""
+    prepared: Literal["", "gains", "hits", "scores"] = ""
+    """What the loop over queries prepares for it: cumulative gains, cumulative hits, or scores in row order."""
+    needs_max_grade: bool = False
+    judged_only: bool = False
+    """Are documents without a judgment removed from the list before it is measured?"""
+    bounded: bool = True
+    """Do all values lie between −1 and 1?"""
+    parameter: float | None = None
+    """Default of the number written as in ``rbp.95``, for a family that has one."""
+    is_own: bool = False
+    """Was it defined by a user?"""
+    takes_best: bool = False
+    """Does a user's function also take the grades of the best possible list?"""
+
+    def named(self, cutoff: int | str | None, parameter: float | None = None) -> str:
+        """Return the name of the family's metric with this cutoff and parameter."""
+        name = self.name if cutoff is None else self.name_with_cutoff or self.name
+        if parameter not in (None, self.parameter):
+            name += f"{parameter:.12g}".removeprefix("0")
+        return name if cutoff is None else f"{name}@{cutoff}"
+
+    @cached_property
+    def address(self) -> int:
+        """Where the compiled function is; it stays there as long as the process lives."""
+        if self.function not in _compiled:
+            _compiled[self.function] = cfunc(SIGNATURE, cache=True, error_model="numpy")(kept(self.function).py_func)  # type: ignore[attr-defined]
+        return int(_compiled[self.function].address)
+
+    def __reduce__(self) -> Any:
+        """Built-in families are looked up where they arrive; a user's take their function along, and are registered."""
+        if not self.is_own:
+            return find_family, (self.name,)
+        return _arrive, ({key: getattr(self, key) for key in self.__dataclass_fields__},)
+
+
+FAMILIES: dict[str, Family] = {}
+"""The built-in families by name."""
+_by_alias: dict[str, Family] = {}
+_compiled: dict[Function, Any] = {}
+
+
+def family(name: str, summary: str, **facts: Any) -> Callable[[Function], Function]:
+    """Declare a built-in family, computed by the decorated function ``(address, cutoff, parameter) → value``."""
+
+    def declare(function: Function) -> Function:
+        register(Family(name, summary, function, **facts))
+        return function
+
+    return declare
+
+
+def register(new: Family) -> None:
+    """Make a family known by its names; a user's may replace an earlier one of the same name."""
+    names = {new.name.lower(), *new.aliases, new.name_with_cutoff} - {""}
+    for known in map(_by_alias.get, names):
+        if known is not None and not (known.is_own and new.is_own):
+            raise ValueError(f"{new.name!r} is the name of a built-in metric ({known.summary}); choose another")
+    _by_alias.update(dict.fromkeys(names, new))
+    if not new.is_own:
+        FAMILIES[new.name] = new
+
+
+def find_family(alias: str) -> Family | None:
+    """Return the family of this name, in lower case, or None."""
+    return _by_alias.get(alias)
+
+
+def known_names() -> list[str]:
+    """Return every name by which a family can be found."""
+    return list(_by_alias)
+
+
+def _arrive(facts: dict[str, Any]) -> Family:
+    arrived = Family(**facts)
+    if find_family(arrived.name.lower()) != arrived:
+        register(arrived)
+    return arrived
