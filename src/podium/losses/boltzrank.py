@@ -146,7 +146,7 @@ def _fill_sample(
 
 def judge(sample: Sample, gain: Metric, labels: np.ndarray, offsets: np.ndarray) -> np.ndarray:
     """(n_rankings,) the metric of each ranking; 0 where it has no value, since then it is the same for all."""
-    if gain.family == "err" and gain.rules.max_grade is None:
+    if gain.needs_max_grade:
         # The highest grade of all documents, not of those that happen to be judged together.
         gain = metric(gain, max_grade=float(labels.max(initial=0.0)))
     sizes, counts = np.diff(offsets), np.diff(sample.first)

@@ -71,7 +71,7 @@ def evaluate_ratings(
 
 def on_scale(measure: Metric, lowest: float, highest: float) -> Metric:
     """Return the metric for ratings from ``lowest`` to ``highest``: ERR counts grades from the lowest rating."""
-    if measure.family != "err" or measure.rules.min_grade != 0.0 or measure.rules.max_grade is not None:
+    if not measure.needs_max_grade or measure.rules.min_grade != 0.0:
         return measure
     return replace(measure, rules=replace(measure.rules, min_grade=lowest, max_grade=highest))
 

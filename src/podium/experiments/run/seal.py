@@ -161,7 +161,7 @@ def seal(name: str, train: Queries, validation: Queries, test: Queries) -> tuple
 
 def with_grade(metric: Metric, top_grade: float) -> Metric:
     """The metric with the data set's highest grade, where it needs one: that of a part may be lower."""
-    if metric.family != "err" or metric.rules.max_grade is not None:
+    if not metric.needs_max_grade:
         return metric
     return replace(metric, rules=replace(metric.rules, max_grade=top_grade))
 

@@ -42,7 +42,7 @@ class MetricWeighting:
         downwards: bool,
         repeats: int,
     ) -> None:
-        if metric.family == "dcg":
+        if not metric.kind.bounded:
             raise ValueError(f"AdaRank needs a metric that is at most 1, such as ndcg; {metric} is not")
         self.queries = queries
         self.metric = metric
