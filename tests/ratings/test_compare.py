@@ -12,7 +12,7 @@ import podium
 from podium.cli.main import main
 from podium.experiments import Comparison
 from podium.ratings import compare_ratings
-from podium.ratings.folds import SHARE, OnLists, RatingProtocol, RatingSource
+from podium.ratings.folds import HELD_OUT, OnQueries, RatingProtocol, RatingSource
 from podium.ratings.splits import hold_out
 
 
@@ -73,7 +73,7 @@ def test_validation_is_a_part_of_the_training_ratings_and_test_labels_stay_seale
     source = RatingSource(ratings, "r", RatingProtocol(n=5, replicates=1), 0)
     train, validation, test = source.load("replicate 1")
     split = podium.given_n(ratings, 5, random_state=(0, 0))
-    kept, aside = hold_out(split.train, SHARE, (0, 0, 1))
+    kept, aside = hold_out(split.train, HELD_OUT, (0, 0, 1))
     assert train.n_documents == len(kept)
     assert validation.labels.tolist() == aside.values.tolist()
     assert (ratings.item_ids[test.features[:, 1].astype(int)] == test.document_ids).all()
@@ -84,7 +84,7 @@ def test_validation_is_a_part_of_the_training_ratings_and_test_labels_stay_seale
 def test_held_out_users_are_folded_in(ratings: podium.Ratings) -> None:
     source = RatingSource(ratings, "r", RatingProtocol("held-out-users", 5, 1), 0)
     train, validation, test = source.load("replicate 1")
-    ranker = OnLists(podium.PMF(2, random_state=0), ratings.n_users, ratings.n_items)
+    ranker = OnQueries(podium.PMF(2, random_state=0), ratings.n_users, ratings.n_items)
     ranker.fit(train, validation, "ndcg@10")
     split = podium.held_out_users(ratings, 5, (0, 0))
     direct = podium.PMF(2, random_state=0, max_iter=ranker.convergence_.best_iter, tol=0.0)

@@ -15,7 +15,7 @@ from podium.experiments.run.runner import Listener
 from podium.experiments.run.store import code_version
 from podium.ratings.data import Ratings
 from podium.ratings.files import read_ratings
-from podium.ratings.folds import OnLists, RatingProtocol, RatingSource
+from podium.ratings.folds import OnQueries, RatingProtocol, RatingSource
 
 METRICS = ("ndcg@1", "ndcg@5", "ndcg@10", "err")
 
@@ -39,7 +39,7 @@ class RatingMethod(StudyMethod):
             from sklearn.base import clone
 
             ranker = clone(self.ranker).set_params(**seed)
-        return OnLists(ranker, *self.shape)
+        return OnQueries(ranker, *self.shape)
 
 
 def compare_ratings(
