@@ -86,8 +86,8 @@ def test_the_number_of_threads_changes_nothing(ratings: podium.Ratings, monkeypa
         with pool.threads(n_threads):
             return [
                 gather_rows(factors, d_scores, ratings.offsets, np.arange(len(ratings)), ratings.item),
-                pair_scores(factors, factors, d_scores, ratings.user, ratings.item),
-                *top_items(factors, factors, d_scores[:40], ratings.item[:0], np.zeros(41, np.int64), 7),
+                pair_scores((factors, factors, d_scores), ratings.user, ratings.item),
+                *top_items((factors, factors, d_scores[:40]), ratings.item[:0], np.zeros(41, np.int64), 7),
             ]
 
     for one, many in zip(computed(1), computed(3), strict=True):

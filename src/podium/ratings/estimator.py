@@ -14,6 +14,7 @@ from podium.core.parameters import require_choice, require_count
 from podium.metrics.definition import Metric, metric
 from podium.rankers.fitted import FittedEstimator
 from podium.ratings.data import Ratings
+from podium.ratings.factors.kernels import top_items
 from podium.ratings.factors.model import FactorModel
 from podium.ratings.factors.scorer import as_queries
 from podium.ratings.ids import Ids
@@ -204,7 +205,8 @@ class RatingRanker(FittedEstimator):
 
     def _top(self, factors: np.ndarray, seen: np.ndarray, offsets: np.ndarray, n: int) -> list[Recommendations]:
         require_count("n", n)
-        numbers, scores = self.model_.top(factors, seen, offsets, min(n, len(self.items_)))
+        matrices = np.ascontiguousarray(factors), self.model_.item_factors, self.model_.item_bias
+        numbers, scores = top_items(matrices, seen, offsets, min(n, len(self.items_)))
         return [Recommendations(self.item_ids_[k[k >= 0]], s[k >= 0]) for k, s in zip(numbers, scores, strict=True)]
 
     def _user_numbers(self, users: Any) -> np.ndarray:

@@ -29,7 +29,8 @@ def fold_users(
     rows, no_bias = np.arange(len(lists.items)), np.zeros(len(item_factors))
 
     def objective(theta: np.ndarray) -> tuple[float, np.ndarray]:
-        scores = base_scores + pair_scores(theta.reshape(shape), item_factors, no_bias, lists.users, lists.items)
+        matrices = (theta.reshape(shape), item_factors, no_bias)
+        scores = base_scores + pair_scores(matrices, lists.users, lists.items)
         result = bound.value_and_gradient(scores, parameters=loss_parameters)
         gradient = len(lists) * gather_rows(item_factors, result.d_scores, lists.offsets, rows, lists.items).ravel()
         return len(lists) * result.value + 0.5 * l2 * float(theta @ theta), gradient + l2 * theta

@@ -7,20 +7,20 @@ from numba import njit
 
 from podium.numerics.pool import share
 
+Array = np.ndarray
+Matrices = tuple[Array, Array, Array]
+"""User factors W, item factors H and item biases b."""
 
-def pair_scores(
-    user_factors: np.ndarray, item_factors: np.ndarray, bias: np.ndarray, users: np.ndarray, items: np.ndarray
-) -> np.ndarray:
+
+def pair_scores(matrices: Matrices, users: Array, items: Array) -> Array:
     """(n_pairs,) scores b_i + W_u · H_i of parallel arrays of user and item numbers."""
     scores = np.empty(len(users))
-    work = scores.size * (user_factors.shape[1] + 5)
-    share(_pair_scores, len(scores), user_factors, item_factors, bias, users, items, scores, work=work)
+    work = len(scores) * (matrices[0].shape[1] + 5)
+    share(_pair_scores, len(scores), matrices, users, items, scores, work=work)
     return scores
 
 
-def gather_rows(
-    factors: np.ndarray, d_scores: np.ndarray, offsets: np.ndarray, rows: np.ndarray, others: np.ndarray
-) -> np.ndarray:
+def gather_rows(factors: Array, d_scores: Array, offsets: Array, rows: Array, others: Array) -> Array:
     """(n_groups, n_factors) gradients: group g sums ``d_scores[rows[k]] · factors[others[k]]`` over its slice of k.
 
     Groups are users and ``others`` items, or the reverse.
@@ -31,27 +31,20 @@ def gather_rows(
     return gradients
 
 
-def top_items(
-    user_factors: np.ndarray,
-    item_factors: np.ndarray,
-    bias: np.ndarray,
-    seen: np.ndarray,
-    seen_offsets: np.ndarray,
-    n: int,
-) -> tuple[np.ndarray, np.ndarray]:
+def top_items(matrices: Matrices, seen: Array, seen_offsets: Array, n: int) -> tuple[Array, Array]:
     """(n_users, n) numbers and scores of each user's best items outside the user's slice of ``seen`` (ascending).
 
     Best first, the lower number first among equals; −1 where there are fewer than n.
     """
-    n_users, n_factors = user_factors.shape
+    n_users, n_factors = matrices[0].shape
     numbers, scores = np.full((n_users, n), -1, np.int64), np.full((n_users, n), -np.inf)
-    work = n_users * len(bias) * (n_factors + 5)
-    share(_top_items, n_users, user_factors, item_factors, bias, seen, seen_offsets, numbers, scores, work=work)
+    work = n_users * len(matrices[2]) * (n_factors + 5)
+    share(_top_items, n_users, matrices, seen, seen_offsets, numbers, scores, work=work)
     return numbers, scores
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _dot(a: np.ndarray, b: np.ndarray) -> float:
+def _dot(a: Array, b: Array) -> float:
     total = 0.0
     for d in range(len(a)):
         total += a[d] * b[d]
@@ -59,30 +52,15 @@ def _dot(a: np.ndarray, b: np.ndarray) -> float:
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _pair_scores(
-    first: int,
-    stop: int,
-    user_factors: np.ndarray,
-    item_factors: np.ndarray,
-    bias: np.ndarray,
-    users: np.ndarray,
-    items: np.ndarray,
-    scores: np.ndarray,
-) -> None:
+def _pair_scores(first: int, stop: int, matrices: Matrices, users: Array, items: Array, scores: Array) -> None:
+    user_factors, item_factors, bias = matrices
     for k in range(first, stop):
         scores[k] = bias[items[k]] + _dot(user_factors[users[k]], item_factors[items[k]])
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _gather_rows(
-    first: int,
-    stop: int,
-    factors: np.ndarray,
-    d_scores: np.ndarray,
-    offsets: np.ndarray,
-    rows: np.ndarray,
-    others: np.ndarray,
-    gradients: np.ndarray,
+    first: int, stop: int, factors: Array, d_scores: Array, offsets: Array, rows: Array, others: Array, gradients: Array
 ) -> None:
     for group in range(first, stop):
         total = gradients[group]
@@ -94,17 +72,10 @@ def _gather_rows(
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _top_items(
-    first: int,
-    stop: int,
-    user_factors: np.ndarray,
-    item_factors: np.ndarray,
-    bias: np.ndarray,
-    seen: np.ndarray,
-    seen_offsets: np.ndarray,
-    numbers: np.ndarray,
-    scores: np.ndarray,
+    first: int, stop: int, matrices: Matrices, seen: Array, seen_offsets: Array, numbers: Array, scores: Array
 ) -> None:
     """Pass over the items once per user, with the best n so far in order."""
+    user_factors, item_factors, bias = matrices
     n = numbers.shape[1]
     for u in range(first, stop):
         best, best_score, w = numbers[u], scores[u], user_factors[u]

@@ -10,7 +10,7 @@ import numpy as np
 
 from podium.core.arrays import Arrays, require_array
 from podium.data.queries import Queries
-from podium.ratings.factors.kernels import pair_scores, top_items
+from podium.ratings.factors.kernels import pair_scores
 from podium.scorers.base import Model, Scorer
 
 
@@ -40,18 +40,12 @@ class FactorModel(Model):
 
     def pairs(self, users: np.ndarray, items: np.ndarray) -> np.ndarray:
         """(n_pairs,) scores of parallel arrays of user and item numbers."""
-        return pair_scores(self.users, self.items, self.bias, users, items)
+        return pair_scores((self.users, self.items, self.bias), users, items)
 
     def scores(self, queries: Queries) -> np.ndarray:
         """Return the scores of ratings whose first two features are the numbers of user and item."""
         users, items = queries.features[:, :2].astype(np.int64).T
         return self.pairs(users, items)
-
-    def top(
-        self, user_factors: np.ndarray, seen: np.ndarray, seen_offsets: np.ndarray, n: int
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return :func:`~podium.ratings.factors.kernels.top_items` for each row of ``user_factors``."""
-        return top_items(np.ascontiguousarray(user_factors), self.item_factors, self.item_bias, seen, seen_offsets, n)
 
     def to_arrays(self) -> Arrays:
         return {name: getattr(self, name) for name in ("user_factors", "item_factors", "item_bias")}

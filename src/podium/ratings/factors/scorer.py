@@ -151,4 +151,4 @@ class FactorParameters(SmoothModel):
             d_users, d_items = index.by_user.gradients(items, d_scores), index.by_item.gradients(users, d_scores)
             return np.concatenate((d_users, d_items, d_bias, index.prior_scores.T @ d_scores))
 
-        return pair_scores(users, items, bias, index.users, index.items) + index.prior_scores @ mix, backward
+        return pair_scores((users, items, bias), index.users, index.items) + index.prior_scores @ mix, backward
