@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+
 import numba
 import numpy as np
 import pandas as pd
@@ -16,8 +18,6 @@ from podium.rankers.methods import METHODS
 
 # Variants are the same rankers with other settings.
 NAMES = [name for name, method in METHODS.items() if not method.variant]
-FIXED = {"random_state": 0}
-
 
 QUICK = {
     "structrank": {"epochs": 3, "restarts": 1},
@@ -28,7 +28,9 @@ QUICK = {
 
 
 def build(name: str, **settings):
-    return METHODS[name].build(**FIXED, **QUICK.get(name, {}), **settings)
+    make = METHODS[name].build
+    seed = {"random_state": 0} if "random_state" in inspect.signature(make).parameters else {}
+    return make(**seed, **QUICK.get(name, {}), **settings)
 
 
 def data(seed: int = 0, **settings):

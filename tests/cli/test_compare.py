@@ -7,7 +7,7 @@ import json
 import pytest
 
 from podium.rankers.methods import METHODS
-from podium.rankers.presets.pointwise import Regression
+from podium.rankers.presets.regression import Regression
 
 
 @pytest.fixture

@@ -160,7 +160,7 @@ def test_validation_data_that_mention_fewer_features(podium_command, files, tmp_
 
 
 def test_an_interrupted_training_writes_nothing(podium_command, files, tmp_path, monkeypatch):
-    from podium.rankers.presets.listwise import ListNet
+    from podium.rankers.presets.listnet import ListNet
 
     def fit(*_, **__):
         raise KeyboardInterrupt

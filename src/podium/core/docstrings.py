@@ -6,6 +6,7 @@ import inspect
 import re
 
 _HEADING = re.compile(r"^Parameters\n-+\n", re.MULTILINE)
+_ANY_HEADING = re.compile(r"^\S.*\n-+$", re.MULTILINE)
 _NEXT_HEADING = re.compile(r"^\S.*\n(-+)\n|\n\n(?=\S)", re.MULTILINE)
 
 
@@ -39,8 +40,9 @@ def _split(text: str) -> tuple[str, str, str]:
     """Return what stands before the entries of the Parameters section, the entries, and what follows them."""
     found = _HEADING.search(text)
     if found is None:
-        first, _, rest = text.partition("\n\n")
-        return first, "", rest
+        other = _ANY_HEADING.search(text)
+        stop = len(text) if other is None else other.start()
+        return text[:stop], "", text[stop:]
     rest = text[found.end() :]
     end = _NEXT_HEADING.search(rest)
     stop = len(rest) if end is None else end.start()

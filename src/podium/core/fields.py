@@ -17,14 +17,17 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterable
 from inspect import Parameter, Signature
-from typing import Any, dataclass_transform
+from typing import TYPE_CHECKING, Any
 
 from podium.core.docstrings import with_inherited_parameters
 
 
-@dataclass_transform(eq_default=False)
 class Fields:
     """Base class that turns the annotated attributes of its subclasses into constructor parameters."""
+
+    if TYPE_CHECKING:  # not typing.dataclass_transform, which would have inherited parameters come first
+
+        def __init__(self, *args: Any, **kwargs: Any) -> None: ...
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)

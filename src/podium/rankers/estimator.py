@@ -1,4 +1,4 @@
-"""What all rankers share: the scikit-learn estimator around a loss, a scorer and a trainer."""
+"""Base class of all rankers: the scikit-learn estimator around a loss, a scorer and a trainer."""
 
 from __future__ import annotations
 
@@ -10,33 +10,48 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
-from podium.core.arrays import Arrays
+from podium.core.arrays import Arrays, require_array
+from podium.core.fields import Fields
 from podium.core.parameters import require_choice
+from podium.core.random_state import RandomState, as_generator
 from podium.core.registry import Registered
 from podium.data.normalize import WITHIN_QUERY
 from podium.data.queries import Queries
 from podium.files.models import save
 from podium.losses.base import Loss
-from podium.rankers.inputs import as_generator, as_queries, as_rows_in_order, check_features, query_weights
+from podium.metrics import metric
+from podium.rankers.inputs import as_queries, as_rows_in_order, as_validation_queries, check_features, query_weights
 from podium.scorers.base import Model, Scorer
 from podium.scorers.linear.scorer import LinearModel
 from podium.scorers.standardization import Standardization
 from podium.training.base import Convergence, Fit, Problem, Progress, Trainer, Validation
 
+__all__ = ["BaseRanker"]
+
 NORMALIZATIONS = (None, "standard", *WITHIN_QUERY)
 
 
-class BaseRanker(Registered, BaseEstimator):  # type: ignore[misc]
+class BaseRanker(Fields, Registered, BaseEstimator):  # type: ignore[misc]
     """A scikit-learn estimator that learns from lists and gives scores.
 
-    A subclass names its parts in :meth:`_loss`, :meth:`_scorer` and :meth:`_trainer`, or overrides :meth:`_train` if it
-    is not trained on a loss.
+    A subclass declares its parameters as annotated attributes, and names its parts in :meth:`_loss`, :meth:`_scorer`
+    and :meth:`_trainer`; one that is not trained on a loss overrides :meth:`_train`.
+
+    Parameters
+    ----------
+    normalize : {"standard", "minmax", "zscore", None}
+        ``"standard"``: mean 0 and deviation 1 over the training documents. ``"minmax"`` and ``"zscore"`` rescale within
+        each query; then ``predict`` needs ``qid``.
+    random_state : int, optional
+        The same number gives the same bits, whatever the number of threads.
+    verbose : int
+        1 prints a line for each iteration, epoch, tree or round.
 
     Attributes
     ----------
     model_ : the learned function from features to scores
-    coef_, intercept_ : weights of the features as they come (linear models only)
-    loss_parameters_ : what the loss itself learned; often empty
+    coef_, intercept_ : weights of the unscaled features (linear models only)
+    loss_parameters_ : parameters of the loss that were learned; often empty
     convergence_ : how the training ended, with its curves
     n_iter_, n_features_in_, feature_names_in_, n_queries_, n_documents_
     """
@@ -46,9 +61,9 @@ class BaseRanker(Registered, BaseEstimator):  # type: ignore[misc]
     __metadata_request__predict = {"qid": True}  # noqa: RUF012
     __metadata_request__score = {"qid": True}  # noqa: RUF012
 
-    normalize: str | None
-    random_state: Any
-    verbose: int
+    normalize: str | None = "standard"
+    random_state: RandomState = None
+    verbose: int = 0
 
     model_: Model
     coef_: np.ndarray
@@ -64,7 +79,7 @@ class BaseRanker(Registered, BaseEstimator):  # type: ignore[misc]
     """Applied to features before scoring, for scorers that do not take it into themselves."""
 
     def _loss(self) -> Loss | None:
-        """The loss that this ranker's parameters describe; None if it is not trained on one."""
+        """Return the loss that this ranker's parameters describe; None if it is not trained on one."""
         return None
 
     def _scorer(self) -> Scorer:
@@ -146,16 +161,16 @@ class BaseRanker(Registered, BaseEstimator):  # type: ignore[misc]
         return self._trainer().fit(problem)
 
     def predict(self, X: Any, qid: Any = None) -> np.ndarray:
-        """(n_documents,) scores, higher is better, in the order of the rows given.
+        """Return scores, (n_documents,), higher is better, in the order of the rows given.
 
-        ``qid`` is needed only where a score depends on the other documents of its list: features normalised
-        within each query, or a listwise scorer.
+        ``qid`` is needed only where a score depends on the other documents of its list: features normalized within
+        each query, or a listwise scorer.
         """
         queries = self._to_score(X, qid)
         return queries.restore(self._scores(queries))
 
     def rank(self, X: Any, qid: Any = None) -> np.ndarray:
-        """(n_documents,) rank of each document in its query, 1 is best, in the order of the rows given.
+        """Return the rank of each document in its query, (n_documents,), 1 is best, in the order of the rows given.
 
         Documents with equal scores are ranked in the order they were given.
         """
@@ -169,9 +184,7 @@ class BaseRanker(Registered, BaseEstimator):  # type: ignore[misc]
         return queries.restore(ranks)
 
     def score(self, X: Any, y: Any = None, qid: Any = None, sample_weight: Any = None) -> float:
-        """Mean NDCG@10 over the queries under the convention ``standard``; weights as in :meth:`fit`."""
-        from podium.metrics import metric
-
+        """Return the mean NDCG@10 over the queries under the convention ``standard``; weights as in :meth:`fit`."""
         self._require_fitted()
         queries = as_queries(X, y, qid, labelled=True)
         self._check_features(queries, X)
@@ -179,7 +192,7 @@ class BaseRanker(Registered, BaseEstimator):  # type: ignore[misc]
         return float(np.average(values, weights=query_weights(sample_weight, queries)))
 
     def log_likelihood(self, X: Any, y: Any = None, qid: Any = None) -> float:
-        """Mean over lists of the log-probability of their labels, constants included.
+        """Return the mean over lists of the log-probability of their labels, constants included.
 
         For rankers whose loss is a likelihood: PMOP, ListMLE, PairTies (there, the sum over a list's pairs).
         """
@@ -197,14 +210,14 @@ class BaseRanker(Registered, BaseEstimator):  # type: ignore[misc]
     def save(self, path: str | os.PathLike[str], *, dataset: str | None = None) -> None:
         """Write the fitted ranker to one file, which :func:`podium.load` reads. No pickle: loading it runs no code.
 
-        ``dataset`` (a name, a version, a fingerprint) is kept in the file, and is in ``provenance_`` after loading.
+        ``dataset`` (a name, a version, a fingerprint) is stored in the file, and is in ``provenance_`` after loading.
         """
         save(self, path, dataset=dataset)
 
-    # ---- what the methods above are made of
+    # ---- parts of the methods above
 
     def _needs_lists(self) -> bool:
-        """Does a document's score depend on the other documents of its query?"""
+        """Return whether a document's score depends on the other documents of its query."""
         return self.normalize in WITHIN_QUERY or self._scorer().listwise
 
     def _to_score(self, X: Any, qid: Any) -> Queries:
@@ -219,7 +232,7 @@ class BaseRanker(Registered, BaseEstimator):  # type: ignore[misc]
         return queries
 
     def _scores(self, queries: Queries) -> np.ndarray:
-        """Scores in the grouped order."""
+        """Return scores in the grouped order."""
         if not self._scorer().accepts_missing:
             queries.require_finite()
         return self.model_.scores(self._standardized(self._within_query(queries)))
@@ -228,7 +241,7 @@ class BaseRanker(Registered, BaseEstimator):  # type: ignore[misc]
         return queries.normalized(self.normalize) if self.normalize in WITHIN_QUERY else queries  # type: ignore[arg-type]
 
     def _standardize(self, queries: Queries, scorer: Scorer) -> Standardization | None:
-        """Learn the standardization asked for; returns it if it is for the scorer to take into its model."""
+        """Learn the standardization, if there is to be one; return it if the scorer takes it into its model."""
         if self.normalize != "standard" or scorer.scale_free:
             return None
         standardization = Standardization.fit(queries.features)
@@ -241,25 +254,13 @@ class BaseRanker(Registered, BaseEstimator):  # type: ignore[misc]
         return queries if self.standardization_ is None else self.standardization_.apply(queries)
 
     def _validation_queries(self, eval_set: Any, eval_qid: Any) -> Queries:
-        if isinstance(eval_set, Queries):
-            queries = as_queries(eval_set, qid=eval_qid, labelled=True)
-        else:
-            if not isinstance(eval_set, tuple | list) or len(eval_set) != 2:
-                raise ValueError("eval_set must be Queries or a pair (X, y) with their query ids in eval_qid")
-            if eval_qid is None:
-                raise ValueError("eval_qid is missing: the query ids of the documents in eval_set")
-            X, y = eval_set
-            queries = as_queries(X, y, eval_qid, labelled=True)
-        if queries.n_documents == 0:
-            raise ValueError("eval_set holds no document")
+        queries = as_validation_queries(eval_set, eval_qid)
         self._check_features(queries, eval_set if isinstance(eval_set, Queries) else eval_set[0])
         if not self._scorer().accepts_missing:
             queries.require_finite()
         return queries
 
     def _validation(self, queries: Queries | None, eval_metric: Any) -> Validation | None:
-        from podium.metrics import metric
-
         if queries is None:
             return None
         return Validation(self._standardized(self._within_query(queries)), metric(eval_metric))
@@ -280,16 +281,51 @@ class BaseRanker(Registered, BaseEstimator):  # type: ignore[misc]
             self.coef_, self.intercept_ = self.model_.coef, self.model_.intercept
 
     def _fitted_state(self) -> tuple[dict[str, Any], Arrays]:
-        """What fitting gave: JSON, and arrays and texts by name."""
-        from podium.rankers.state import fitted_state
+        """Return the result of fitting: JSON, and arrays and texts by name."""
+        names = getattr(self, "feature_names_in_", None)
+        fitted = {
+            "n_features": self.n_features_in_,
+            "feature_names": None if names is None else [str(name) for name in names],
+            "n_queries": self.n_queries_,
+            "n_documents": self.n_documents_,
+            "convergence": self.convergence_.as_dict(),
+        }
+        arrays: dict[str, np.ndarray | str] = {
+            f"model.{name}": value for name, value in self.model_.to_arrays().items()
+        }
+        arrays["loss_parameters"] = self.loss_parameters_
+        if self.standardization_ is not None:
+            arrays["standardization.mean"] = self.standardization_.mean
+            arrays["standardization.inverse_scale"] = self.standardization_.inverse_scale
+        return fitted, arrays
 
-        return fitted_state(self)
+    def _restore_fitted(self, fitted: dict[str, Any], arrays: Arrays) -> None:
+        """Become the ranker that :meth:`_fitted_state` describes.
 
-    def _restore_fitted(self, fitted: dict[str, Any], state: Arrays) -> None:
-        """Become what :meth:`_fitted_state` describes."""
-        from podium.rankers.state import restore_fitted
-
-        restore_fitted(self, fitted, state)
+        Raises ValueError, TypeError or KeyError if that is impossible.
+        """
+        scorer, loss = self._scorer(), self._loss()
+        n = fitted["n_features"]
+        of_model = {name.removeprefix("model."): value for name, value in arrays.items() if name.startswith("model.")}
+        self.model_ = scorer.model_class.from_arrays(scorer, of_model)
+        if self.model_.n_features not in (None, n):
+            raise ValueError(f"its model has {self.model_.n_features} features, but it says {n!r}")
+        self.n_features_in_ = n
+        self.loss_parameters_ = require_array(arrays, "loss_parameters", (0 if loss is None else loss.n_parameters,))
+        self.standardization_ = None
+        if "standardization.mean" in arrays:
+            self.standardization_ = Standardization(
+                require_array(arrays, "standardization.mean", (n,)),
+                require_array(arrays, "standardization.inverse_scale", (n,)),
+            )
+        if fitted["feature_names"] is not None:
+            if len(fitted["feature_names"]) != n:
+                raise ValueError(f"it has {len(fitted['feature_names'])} feature names for {n} features")
+            self.feature_names_in_ = np.array([str(name) for name in fitted["feature_names"]], dtype=object)
+        self.n_queries_, self.n_documents_ = int(fitted["n_queries"]), int(fitted["n_documents"])
+        self.convergence_ = Convergence.from_dict(fitted["convergence"])
+        self.n_iter_ = self.convergence_.n_iter
+        self._expose_model()
 
     def _require_fitted(self) -> None:
         if not hasattr(self, "model_"):

@@ -1,4 +1,4 @@
-"""From what users hand to an estimator to queries, with errors that say what to do."""
+"""Queries from what users pass to an estimator, with errors that say what to do."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NO_QID = (
 
 
 def as_queries(X: Any, y: Any = None, qid: Any = None, *, labelled: bool) -> Queries:
-    """The queries given as ``Queries``, or as features, labels and query ids in any row order."""
+    """Return the queries given as ``Queries``, or as features, labels and query ids in any row order."""
     if isinstance(X, Queries):
         if y is not None or qid is not None:
             raise ValueError("Queries bring their own labels and query ids: leave out y and qid")
@@ -24,14 +24,30 @@ def as_queries(X: Any, y: Any = None, qid: Any = None, *, labelled: bool) -> Que
             _ = X.targets  # raises, saying so, if there are none
         return X
     if labelled and y is None:
-        raise ValueError("this needs labels: it requires y to be passed, but the target y is None")
+        raise ValueError("labels are missing: this requires y to be passed, but the target y is None")
     if qid is None:
         raise ValueError(NO_QID)
     return Queries(as_features(X), y if labelled else None, qid=qid)
 
 
+def as_validation_queries(eval_set: Any, eval_qid: Any) -> Queries:
+    """Return the queries given as ``Queries``, or as a pair of features and labels with their query ids."""
+    if isinstance(eval_set, Queries):
+        queries = as_queries(eval_set, qid=eval_qid, labelled=True)
+    elif not isinstance(eval_set, tuple | list) or len(eval_set) != 2:
+        raise ValueError("eval_set must be Queries or a pair (X, y) with their query ids in eval_qid")
+    elif eval_qid is None:
+        raise ValueError("eval_qid is missing: the query ids of the documents in eval_set")
+    else:
+        X, y = eval_set
+        queries = as_queries(X, y, eval_qid, labelled=True)
+    if queries.n_documents == 0:
+        raise ValueError("eval_set holds no document")
+    return queries
+
+
 def as_rows_in_order(X: Any) -> Queries:
-    """Rows in the caller's order, for scorers that look at one document at a time."""
+    """Return rows in the caller's order, for scorers that look at one document at a time."""
     if isinstance(X, Queries):
         return X
     X = as_features(X)
@@ -39,7 +55,7 @@ def as_rows_in_order(X: Any) -> Queries:
 
 
 def as_features(X: Any) -> Any:
-    """What scikit-learn's estimators refuse is refused here in the same words."""
+    """Return features as they are; raise, in scikit-learn's words, for those that its estimators refuse."""
     if hasattr(X, "shape") and hasattr(X, "dtype"):
         array = X
     elif hasattr(X, "shape"):  # a frame
@@ -93,7 +109,7 @@ def _names_differ(found: tuple[str, ...], known: tuple[str, ...]) -> str:
 
 
 def query_weights(sample_weight: Any, queries: Queries) -> np.ndarray | None:
-    """One weight per query, from one per query or one per document (then equal within each query)."""
+    """Return one weight per query, from one per query or one per document (then equal within each query)."""
     if sample_weight is None:
         return None
     weights = np.asarray(sample_weight, dtype=np.float64)
@@ -116,13 +132,3 @@ def query_weights(sample_weight: Any, queries: Queries) -> np.ndarray | None:
             "give one weight per query"
         )
     return per_query
-
-
-def as_generator(random_state: Any) -> np.random.Generator:
-    """A random generator from None, an integer, or either kind of NumPy generator."""
-    if isinstance(random_state, np.random.RandomState):
-        return np.random.default_rng(random_state.randint(2**31 - 1))
-    try:
-        return np.random.default_rng(random_state)
-    except (TypeError, ValueError):
-        raise ValueError(f"random_state must be None, an integer or a generator; got {random_state!r}") from None

@@ -11,6 +11,8 @@ from podium.scorers.linear.scorer import Linear
 from podium.training.base import Trainer
 from podium.training.defaults import default_trainer
 
+__all__ = ["Ranker"]
+
 
 class Ranker(TreeMethods):
     """A loss, a scorer and a trainer as one scikit-learn estimator.
@@ -18,19 +20,12 @@ class Ranker(TreeMethods):
     Parameters
     ----------
     loss : Loss
-        What is minimised, from :mod:`podium.losses`.
+        What is minimized, from :mod:`podium.losses` or of your own.
     scorer : Scorer, optional
         The function that is learned, from :mod:`podium.scorers`; :class:`podium.scorers.Linear` if not given.
     trainer : Trainer, optional
-        From :mod:`podium.training`; if not given, the scorer's choice, or stochastic steps where the loss gives
-        directions that are not the gradient of its value.
-    normalize : {"standard", "minmax", "zscore", None}
-        ``"standard"``: mean 0 and deviation 1 over the training documents. ``"minmax"`` and ``"zscore"`` rescale within
-        each query; then ``predict`` needs ``qid``.
-    random_state : int, optional
-        The same number gives the same bits, whatever the number of threads.
-    verbose : int
-        1 prints a line for each iteration.
+        From :mod:`podium.training`; if not given, the one that suits the scorer, or stochastic steps where the loss
+        gives directions that are not the gradient of its value.
 
     Examples
     --------
@@ -41,21 +36,9 @@ class Ranker(TreeMethods):
     (True, True)
     """
 
-    def __init__(
-        self,
-        loss: Loss,
-        scorer: Scorer | None = None,
-        trainer: Trainer | None = None,
-        normalize: str | None = "standard",
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.loss = loss
-        self.scorer = scorer
-        self.trainer = trainer
-        self.normalize = normalize
-        self.random_state = random_state
-        self.verbose = verbose
+    loss: Loss
+    scorer: Scorer | None = None
+    trainer: Trainer | None = None
 
     def _loss(self) -> Loss:
         if not isinstance(self.loss, Loss):
@@ -70,8 +53,8 @@ class Ranker(TreeMethods):
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters by name; ``scorer__l2`` reaches into a part, and makes the default one if none was given."""
-        if self.scorer is None and "scorer" not in params and any(name.startswith("scorer__") for name in params):
-            self.scorer = self._scorer()
-        if self.trainer is None and "trainer" not in params and any(name.startswith("trainer__") for name in params):
-            self.trainer = self._trainer()
+        for part in ("scorer", "trainer"):
+            reached = part not in params and any(name.startswith(f"{part}__") for name in params)
+            if reached and getattr(self, part) is None:
+                setattr(self, part, getattr(self, f"_{part}")())
         return super().set_params(**params)  # type: ignore[no-any-return]

@@ -146,7 +146,6 @@ def _built_in(name: str, settings: Mapping[str, Any]) -> StudyMethod:
         fixed,
         takes_seed=bool(accepted(method.build, {"random_state": 0})),
         stochastic=method.stochastic or name == "random",
-        restarts=method.restarts,
         kind=method.kind,
     )
 

@@ -4,25 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 
 from podium.core.parameters import require_number
+from podium.core.random_state import seed_of
 from podium.data.grouping import places_within
 from podium.data.queries import Queries
 from podium.losses.base import Loss
 from podium.losses.boltzrank import BoltzRankLoss
-from podium.rankers.presets.listwise import seed_of
+from podium.metrics import Metric
+from podium.rankers.methods import METHODS
 from podium.rankers.presets.restarted import RestartedPreset
 from podium.scorers.base import Scorer
 from podium.scorers.network.mlp import MLP
 from podium.scorers.network.potentials import Potentials
 from podium.training.base import Fit, Problem, Trainer
 
+__all__ = ["BoltzRank"]
+
 
 class BoltzRank(RestartedPreset):
-    """BoltzRank: a small network that maximises the expected metric under a Boltzmann distribution over rankings.
+    """BoltzRank: a small network that maximizes the expected metric under a Boltzmann distribution over rankings.
 
     Volkovs, Zemel: BoltzRank: learning to maximize expected ranking gain. ICML 2009.
 
@@ -32,7 +37,7 @@ class BoltzRank(RestartedPreset):
         False: a document's score is a function of its features (BoltzRank1). True: a sum over all pairs with the other
         documents of its list is added (BoltzRank2); then ``predict`` needs ``qid``.
     metric : str or Metric
-        What is maximised: any metric, under any convention, ``"ndcg@5"``, ``"map (letor)"``, …
+        What is maximized: any metric, under any convention, ``"ndcg@5"``, ``"map (letor)"``, …
     weight : float, or several to choose from
         λ of the expected metric; the rest goes to a cross entropy with the rankings that the labels make likely.
     n_samples : int
@@ -45,18 +50,9 @@ class BoltzRank(RestartedPreset):
         Over the other documents of the list: the paper's sum, or the mean, which suits lists of different lengths.
     l2 : float, or several to choose from
         Penalty on the weights.
-    restarts, n_jobs : int
-        Random starts, of which the best on the validation queries is kept, and how many run side by side.
-    early_stopping : bool
-        With validation queries: keep each run's best epoch and stop after ``patience`` epochs without a better one.
-        False trains to the end and chooses between runs only, which is wiser where validation queries are few.
-    epochs, batch_size, learning_rate, patience
-        See :class:`podium.training.Stochastic`.
     subsample_irrelevant : float
         Share of the documents of grade 0 (or below) of each training query that is left out at random, for lists that
         are nearly all irrelevant. Validation queries keep all theirs.
-    normalize, random_state, verbose
-        See :class:`podium.Ranker`.
 
     Examples
     --------
@@ -68,49 +64,23 @@ class BoltzRank(RestartedPreset):
     (True, True)
     """
 
-    searchable: ClassVar[tuple[str, ...]] = ("weight", "hidden", "pair_hidden", "l2")
+    pairwise: bool = False
+    metric: str | Metric = "ndcg@5"
+    weight: float | Sequence[float] = 0.9
+    n_samples: int = 100
+    hidden: int | Sequence[int] | None = None
+    pair_hidden: int | Sequence[int] = 5
+    pool: str = "sum"
+    l2: float | Sequence[float] = 1e-3
+    restarts: int = 10
+    epochs: int = 100
+    batch_size: int = 1
+    learning_rate: float = 0.003
+    early_stopping: bool = True
+    patience: int | None = 10
+    subsample_irrelevant: float = 0.0
 
-    def __init__(
-        self,
-        pairwise: bool = False,
-        metric: Any = "ndcg@5",
-        weight: float | Sequence[float] = 0.9,
-        n_samples: int = 100,
-        hidden: int | Sequence[int] | None = None,
-        pair_hidden: int | Sequence[int] = 5,
-        pool: str = "sum",
-        l2: float | Sequence[float] = 1e-3,
-        restarts: int = 10,
-        epochs: int = 100,
-        batch_size: int = 1,
-        learning_rate: float = 0.003,
-        early_stopping: bool = True,
-        patience: int | None = 10,
-        subsample_irrelevant: float = 0.0,
-        normalize: str | None = "standard",
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.pairwise = pairwise
-        self.metric = metric
-        self.weight = weight
-        self.n_samples = n_samples
-        self.hidden = hidden
-        self.pair_hidden = pair_hidden
-        self.pool = pool
-        self.l2 = l2
-        self.restarts = restarts
-        self.epochs = epochs
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.early_stopping = early_stopping
-        self.patience = patience
-        self.subsample_irrelevant = subsample_irrelevant
-        self.normalize = normalize
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    searchable: ClassVar[tuple[str, ...]] = ("weight", "hidden", "pair_hidden", "l2")
 
     def _loss(self) -> Loss:
         return BoltzRankLoss(
@@ -139,11 +109,10 @@ class BoltzRank(RestartedPreset):
 
 
 class _Subsampled(Trainer):
-    """Leaves irrelevant documents out before training; features are normalised by then, over whole lists."""
+    """Trainer that first leaves out irrelevant documents; features are normalized by then, over whole lists."""
 
-    def __init__(self, trainer: Trainer, share: float) -> None:
-        self.trainer = trainer
-        self.share = share
+    trainer: Trainer
+    share: float
 
     def fit(self, problem: Problem) -> Fit:
         (rng,) = problem.rng.spawn(1)
@@ -151,17 +120,36 @@ class _Subsampled(Trainer):
 
 
 def drop_irrelevant(queries: Queries, share: float, rng: np.random.Generator) -> Queries:
-    """The queries without a random ``share`` (rounded down) of each one's documents of grade 0 or below."""
+    """Return the queries without a random ``share`` (rounded down) of each one's documents of grade 0 or below."""
     irrelevant = queries.labels <= 0
     query = queries.query_of_document
     place = places_within(queries.offsets, ~irrelevant, rng.random(queries.n_documents))  # irrelevant ones first
     n_irrelevant = np.bincount(query, irrelevant, minlength=len(queries))
     keep = ~irrelevant | (place >= np.floor(share * n_irrelevant)[query])
-    kept = Queries(
+    fewer = Queries(
         queries.features[keep],
         queries.labels[keep],
         sizes=np.bincount(query[keep], minlength=len(queries)),
         feature_names=queries.feature_names,
     )
-    kept.qids = queries.qids
-    return kept
+    fewer.qids = queries.qids
+    return fewer
+
+
+# Networks are trained to their end, as in the paper, and validation queries choose between runs: the best of all epochs
+# of all runs on a few queries would be luck.
+for _name, _pairwise, _summary, _grid in (
+    ("boltzrank", False, "expected metric under a Boltzmann distribution, on a small network", {"hidden": [3, 5, 10]}),
+    ("boltzrank-pairs", True, "BoltzRank with potentials over pairs of documents", {"pool": ["sum", "mean"]}),
+):
+    METHODS.add(
+        _name,
+        partial(BoltzRank, pairwise=_pairwise, epochs=50, early_stopping=False, n_jobs=1),
+        _summary,
+        "Volkovs & Zemel, ICML 2009",
+        "listwise",
+        {**_grid, "metric": ["ndcg@5", "map"], "weight": [0.5, 0.9]},
+        stochastic=True,
+        variant=_pairwise,
+        kind="network",
+    )

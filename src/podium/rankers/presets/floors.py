@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
+from podium.core.random_state import as_generator
 from podium.data.queries import Queries
+from podium.metrics import Metric, metric
 from podium.rankers.estimator import BaseRanker
-from podium.rankers.inputs import as_generator
+from podium.rankers.methods import METHODS
 from podium.scorers.base import Scorer
 from podium.scorers.chance import Hash, HashModel
 from podium.scorers.linear.scorer import Linear, LinearModel
 from podium.scorers.thresholds import by_column, column
 from podium.training.base import Convergence, Fit, Progress
+
+__all__ = ["BestFeature", "RandomRanker"]
 
 
 class RandomRanker(BaseRanker):
@@ -22,17 +26,10 @@ class RandomRanker(BaseRanker):
 
     A document's score is a hash of the seed and the document's features, so it does not depend on the other rows or on
     their order; documents with equal features tie.
-
-    Parameters
-    ----------
-    random_state : int, optional
     """
 
-    def __init__(self, random_state: Any = None) -> None:
-        self.random_state = random_state
-
-    normalize = None
-    verbose = 0
+    normalize: ClassVar[None] = None  # type: ignore[misc]
+    verbose: ClassVar[int] = 0  # type: ignore[misc]
 
     def _train(self, queries: Queries, *_: Any) -> Fit:
         seed = as_generator(self.random_state).integers(2**63)
@@ -45,7 +42,8 @@ class RandomRanker(BaseRanker):
 class BestFeature(BaseRanker):
     """The single feature, upwards or downwards, whose ranking has the best NDCG@10.
 
-    It is chosen on the validation queries where there are some, else on the training queries; the first of equals.
+    It is chosen on the validation queries where there are some, else on the training queries; the first one if several
+    are equal.
 
     Parameters
     ----------
@@ -60,12 +58,10 @@ class BestFeature(BaseRanker):
         Whether higher or lower values are better.
     """
 
-    def __init__(self, metric: Any = "ndcg@10") -> None:
-        self.metric = metric
-
-    normalize = None
-    random_state = None
-    verbose = 0
+    metric: str | Metric = "ndcg@10"
+    normalize: ClassVar[None] = None  # type: ignore[misc]
+    random_state: ClassVar[None] = None  # type: ignore[misc]
+    verbose: ClassVar[int] = 0  # type: ignore[misc]
     feature_: int
     direction_: int
 
@@ -77,8 +73,6 @@ class BestFeature(BaseRanker):
         eval_metric: Any,
         callback: Callable[[Progress], Any] | None,
     ) -> Fit:
-        from podium.metrics import metric
-
         queries.require_finite()
         judged_on, weights = (queries, query_weight) if validation is None else (validation, None)
         measure = metric(self.metric)
@@ -107,8 +101,12 @@ class BestFeature(BaseRanker):
 
 
 def _mean(values: np.ndarray, weights: np.ndarray | None) -> float:
-    """Over the queries that have a value."""
+    """Return the weighted mean over the queries that have a value."""
     defined = ~np.isnan(values)
     weights = np.ones(len(values)) if weights is None else weights
     total = float(weights[defined].sum())
     return float(values[defined] @ weights[defined]) / total if total > 0 else 0.0
+
+
+METHODS.add("best-feature", BestFeature, "the best single feature, up or down", "floor", "floor")
+METHODS.add("random", RandomRanker, "chance", "floor", "floor")

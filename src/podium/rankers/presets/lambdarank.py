@@ -1,15 +1,17 @@
-"""LambdaRank: gradients weighted by what they are worth in NDCG."""
+"""LambdaRank: gradients weighted by their effect on NDCG."""
 
 from __future__ import annotations
-
-from typing import Any
 
 from podium.losses import LambdaRankLoss
 from podium.losses.base import Loss
 from podium.rankers.estimator import BaseRanker
+from podium.rankers.methods import METHODS
+from podium.rankers.spaces import LogUniform
 from podium.scorers.linear.scorer import Linear
 from podium.training.base import Trainer
 from podium.training.stochastic import Stochastic
+
+__all__ = ["LambdaRank"]
 
 
 class LambdaRank(BaseRanker):
@@ -25,35 +27,17 @@ class LambdaRank(BaseRanker):
     truncation : int
         Pairs count only if one of the two is among the first so many.
     l2 : float
-        Penalty on the weights of the normalised features, see :class:`podium.scorers.Linear`.
+        Penalty on the weights of the normalized features, see :class:`podium.scorers.Linear`.
     epochs, learning_rate, patience, restarts
-        See :class:`podium.training.Stochastic`; the optimiser is Adam.
-    normalize : {"standard", "minmax", "zscore", None}
-    random_state : int, optional
-    verbose : int
+        See :class:`podium.training.Stochastic`; the optimizer is Adam.
     """
 
-    def __init__(
-        self,
-        truncation: int = 30,
-        l2: float = 1e-3,
-        epochs: int = 100,
-        learning_rate: float = 0.01,
-        patience: int | None = 10,
-        restarts: int = 1,
-        normalize: str | None = "standard",
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.truncation = truncation
-        self.l2 = l2
-        self.epochs = epochs
-        self.learning_rate = learning_rate
-        self.patience = patience
-        self.restarts = restarts
-        self.normalize = normalize
-        self.random_state = random_state
-        self.verbose = verbose
+    truncation: int = 30
+    l2: float = 1e-3
+    epochs: int = 100
+    learning_rate: float = 0.01
+    patience: int | None = 10
+    restarts: int = 1
 
     def _loss(self) -> Loss:
         return LambdaRankLoss(truncation=self.truncation)
@@ -68,3 +52,14 @@ class LambdaRank(BaseRanker):
             patience=self.patience,
             restarts=self.restarts,
         )
+
+
+METHODS.add(
+    "lambdarank",
+    LambdaRank,
+    "pairs weighted by the change in NDCG when they are swapped",
+    "Burges et al., NIPS 2006",
+    "listwise",
+    {"l2": LogUniform(1e-4, 1e-2), "learning_rate": LogUniform(0.01, 0.1)},
+    stochastic=True,
+)

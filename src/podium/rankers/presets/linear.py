@@ -1,8 +1,6 @@
-"""What presets with a linear scorer and a smooth loss share."""
+"""Base class of presets with a linear scorer and a smooth loss."""
 
 from __future__ import annotations
-
-from typing import Any
 
 from podium.rankers.estimator import BaseRanker
 from podium.scorers.linear.scorer import Linear
@@ -16,33 +14,17 @@ class LinearPreset(BaseRanker):
     Parameters
     ----------
     l2, l1 : float
-        Penalties on the weights of the normalised features, see :class:`podium.scorers.Linear`.
-    max_iter, tolerance : int, float
-        When training ends, see :class:`podium.training.LBFGS`.
-    normalize : {"standard", "minmax", "zscore", None}
-        How features are rescaled: over the training set, or within each query (then ``predict`` needs ``qid``).
-    random_state : int, optional
-    verbose : int
-        1 prints a line for each iteration.
+        Penalties on the weights of the normalized features, see :class:`podium.scorers.Linear`.
+    max_iter : int
+        Iterations at most.
+    tolerance : float
+        Training ends when the objective or its gradient changes by less, see :class:`podium.training.LBFGS`.
     """
 
-    def __init__(
-        self,
-        l2: float = 1e-3,
-        l1: float = 0.0,
-        max_iter: int = 1000,
-        tolerance: float = 1e-8,
-        normalize: str | None = "standard",
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.l2 = l2
-        self.l1 = l1
-        self.max_iter = max_iter
-        self.tolerance = tolerance
-        self.normalize = normalize
-        self.random_state = random_state
-        self.verbose = verbose
+    l2: float = 1e-3
+    l1: float = 0.0
+    max_iter: int = 1000
+    tolerance: float = 1e-8
 
     def _scorer(self) -> Linear:
         return Linear(l1=self.l1, l2=self.l2)

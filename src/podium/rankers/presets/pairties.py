@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from functools import partial
 
 from podium.core.parameters import require_choice
 from podium.losses import DavidsonLoss, RaoKupperLoss
 from podium.losses.base import Loss
+from podium.rankers.methods import METHODS
 from podium.rankers.presets.linear import LinearPreset
+from podium.rankers.spaces import LogUniform
 
-_LOSSES = {"davidson": DavidsonLoss, "rao-kupper": RaoKupperLoss}
+__all__ = ["PairTies"]
+
+_LOSSES: dict[str, type[Loss]] = {"davidson": DavidsonLoss, "rao-kupper": RaoKupperLoss}
 
 
 class PairTies(LinearPreset):
@@ -20,26 +24,26 @@ class PairTies(LinearPreset):
     Parameters
     ----------
     model : {"davidson", "rao-kupper"}
-    l2, l1, max_iter, tolerance, normalize, random_state, verbose
-        See :class:`LinearPreset`.
 
     ``loss_parameters_`` holds what was learned of ties: β (ν = e^β) or α (θ = 1 + e^α).
     """
 
-    def __init__(
-        self,
-        model: str = "davidson",
-        l2: float = 1e-3,
-        l1: float = 0.0,
-        max_iter: int = 1000,
-        tolerance: float = 1e-8,
-        normalize: str | None = "standard",
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(l2, l1, max_iter, tolerance, normalize, random_state, verbose)
-        self.model = model
+    model: str = "davidson"
 
     def _loss(self) -> Loss:
         require_choice("model", self.model, tuple(_LOSSES))
         return _LOSSES[self.model]()
+
+
+for _model, _authors, _reference in (
+    ("davidson", "Davidson", "Davidson, JASA 1970"),
+    ("rao-kupper", "Rao and Kupper", "Rao & Kupper, JASA 1967"),
+):
+    METHODS.add(
+        _model,
+        partial(PairTies, model=_model),
+        f"pairs that may be tied, {_authors}'s model",
+        _reference,
+        "pairwise",
+        {"l2": LogUniform(1e-4, 1e-3, 1e-2, 1e-1)},
+    )

@@ -1,26 +1,33 @@
-"""PMOP: ordered partitions, and what the model knows of a list."""
+"""PMOP: the likelihood of ordered partitions, and the probabilities that the model gives."""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from podium.core.parameters import require_count
+from podium.core.random_state import seed_of
+from podium.data.queries import Queries
 from podium.losses.base import Loss
 from podium.losses.pmop.loss import PMOPLoss
 from podium.numerics.random import streams
 from podium.numerics.subsets.answers import best_group, sample_partitions
 from podium.numerics.subsets.sampling import ARITHMETIC, GEOMETRIC
 from podium.rankers.inputs import as_queries
+from podium.rankers.methods import METHODS
+from podium.rankers.presets.boosted import TREES_GRID, on_trees
 from podium.rankers.presets.linear import LinearPreset
-from podium.rankers.presets.listwise import seed_of
+from podium.rankers.spaces import LogUniform
 from podium.training.base import Trainer
 from podium.training.stochastic import Stochastic
 
+__all__ = ["PMOP", "PairProbabilities"]
+
 
 class PairProbabilities(NamedTuple):
-    """For each pair asked about: the first document above the second, both tied, the first below. They sum to 1."""
+    """Probabilities, one per pair, that the first document ranks above, ties with or ranks below the second."""
 
     above: np.ndarray
     tied: np.ndarray
@@ -40,9 +47,9 @@ class PMOP(LinearPreset):
     method : {"exact", "gibbs", "mh"}
         The likelihood itself, or the paper's samplers, which are trained with stochastic steps.
     steps, proposal_correction
-        Of the samplers, see :class:`podium.losses.PMOPLoss`.
-    l2, l1, max_iter, tolerance, normalize, random_state, verbose
-        See :class:`LinearPreset`. For the samplers, ``max_iter`` counts epochs and ``tolerance`` has no meaning.
+        Settings of the samplers, see :class:`podium.losses.PMOPLoss`.
+    max_iter : int
+        Iterations at most; epochs (100 at most) for the samplers, for which ``tolerance`` has no meaning.
 
     Examples
     --------
@@ -55,25 +62,10 @@ class PMOP(LinearPreset):
     True
     """
 
-    def __init__(
-        self,
-        potential: str = "arithmetic",
-        method: str = "exact",
-        steps: int = 1,
-        proposal_correction: bool = True,
-        l2: float = 1e-3,
-        l1: float = 0.0,
-        max_iter: int = 1000,
-        tolerance: float = 1e-8,
-        normalize: str | None = "standard",
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(l2, l1, max_iter, tolerance, normalize, random_state, verbose)
-        self.potential = potential
-        self.method = method
-        self.steps = steps
-        self.proposal_correction = proposal_correction
+    potential: str = "arithmetic"
+    method: str = "exact"
+    steps: int = 1
+    proposal_correction: bool = True
 
     def _loss(self) -> Loss:
         seed = seed_of(self.random_state)
@@ -87,10 +79,10 @@ class PMOP(LinearPreset):
         )
 
     def top_probability(self, X: Any, qid: Any = None) -> np.ndarray:
-        """(n_documents,) probability that each document is in the best group of its list; exact.
+        """Return the exact probability that each document is in the best group of its list, (n_documents,).
 
         Under the arithmetic potential about half of a long list shares the best group, whatever the scores: only the
-        one document that leads it is chosen by score. Under the geometric potential the scores speak for all members.
+        one document that leads it is chosen by score. Under the geometric potential all members are chosen by score.
         """
         queries, scores = self._lists(X, qid)
         return queries.restore(best_group(self._kind(), scores, queries.offsets))
@@ -98,10 +90,11 @@ class PMOP(LinearPreset):
     def pair_probabilities(
         self, X: Any, first: Any, second: Any, qid: Any = None, *, n_samples: int = 10_000
     ) -> PairProbabilities:
-        """Probabilities that rows ``first`` of X rank above, tie with or rank below rows ``second`` of the same lists.
+        """Return how likely rows ``first`` of X rank above, tie with or rank below rows ``second`` of the same lists.
 
-        Both are row numbers, single or of equal length. Estimated from ``n_samples`` partitions of each list drawn from
-        the model (exact draws, seeded by ``random_state``): the standard error is at most 1/(2√n_samples).
+        Both are row numbers, single or of equal length. The probabilities are estimated from ``n_samples`` partitions
+        of each list drawn from the model (exact draws, seeded by ``random_state``): the standard error is at most
+        1/(2√n_samples).
         """
         queries, scores = self._lists(X, qid)
         place = queries.restore(np.arange(queries.n_documents))
@@ -111,7 +104,7 @@ class PMOP(LinearPreset):
     def _kind(self) -> int:
         return potential_kind(self.potential)
 
-    def _lists(self, X: Any, qid: Any) -> tuple[Any, np.ndarray]:
+    def _lists(self, X: Any, qid: Any) -> tuple[Queries, np.ndarray]:
         self._require_fitted()
         queries = as_queries(X, qid=qid, labelled=False)
         self._check_features(queries, X)
@@ -119,7 +112,7 @@ class PMOP(LinearPreset):
 
 
 def potential_kind(potential: Any) -> int:
-    """The number by which the samplers know a potential."""
+    """Return the number by which the samplers know a potential."""
     if potential not in ("arithmetic", "geometric"):
         raise ValueError("probabilities are known for the arithmetic and the geometric potential only")
     return GEOMETRIC if potential == "geometric" else ARITHMETIC
@@ -128,7 +121,7 @@ def potential_kind(potential: Any) -> int:
 def pairs_in_lists(
     kind: int, scores: np.ndarray, offsets: np.ndarray, i: np.ndarray, j: np.ndarray, n_samples: int, seed: int
 ) -> PairProbabilities:
-    """How rows ``i`` of the grouped scores compare with rows ``j`` of the same lists, from partitions of each list."""
+    """Return how rows ``i`` of grouped scores compare with rows ``j`` of the same lists, from drawn partitions."""
     require_count("n_samples", n_samples)
     query = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     if len(i) != len(j) or (query[i] != query[j]).any():
@@ -141,3 +134,38 @@ def pairs_in_lists(
         mine, other = groups[:, i[asked] - start], groups[:, j[asked] - start]
         above[asked], tied[asked] = (mine < other).mean(axis=0), (mine == other).mean(axis=0)
     return PairProbabilities(above, tied, 1.0 - above - tied)
+
+
+METHODS.add(
+    "pmop",
+    PMOP,
+    "likelihood of the ordered partition, ties included",
+    "Truyen et al., SDM 2011",
+    "listwise",
+    {"l2": LogUniform(1e-3, 1e-2, 1e-1, 1.0)},
+)
+for _name, _method, _inference in (
+    ("pmop-geometric", "exact", "exact"),
+    ("pmop-gibbs", "gibbs", "sampled: Gibbs"),
+    ("pmop-mh", "mh", "sampled: Metropolis-Hastings"),
+):
+    METHODS.add(
+        _name,
+        partial(PMOP, potential="geometric", method=_method),
+        f"PMOP with the geometric potential, {_inference}",
+        "Truyen et al., SDM 2011",
+        "listwise",
+        {"l2": LogUniform(1e-2, 1e-1, 1.0, 10.0)},
+        stochastic=_method != "exact",
+        variant=True,
+    )
+METHODS.add(
+    "pmop-trees",
+    partial(on_trees, PMOPLoss),
+    "PMOP's loss on boosted trees",
+    "Truyen et al., SDM 2011",
+    "listwise",
+    TREES_GRID,
+    variant=True,
+    kind="trees",
+)

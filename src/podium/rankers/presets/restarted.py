@@ -1,4 +1,4 @@
-"""What presets share that start at random: several starts, and settings chosen on validation queries."""
+"""Base class of presets that train from several random starts."""
 
 from __future__ import annotations
 
@@ -20,8 +20,18 @@ from podium.training.stochastic import Stochastic
 class RestartedPreset(BaseRanker):
     """A loss and a scorer trained by stochastic steps from several random starts.
 
-    A parameter named in ``searchable`` may be a list of values: all combinations are then trained and the one with the
+    A parameter named in ``searchable`` may be a list of values: all combinations are then trained, and the one with the
     best validation metric is kept.
+
+    Parameters
+    ----------
+    restarts, n_jobs : int
+        Random starts, of which the best on the validation queries is kept, and how many run side by side.
+    epochs, batch_size, learning_rate, patience
+        See :class:`podium.training.Stochastic`.
+    early_stopping : bool
+        With validation queries: keep each run's best epoch and stop after ``patience`` epochs without a better one.
+        False trains to the end and chooses between runs only, which is wiser where validation queries are few.
 
     Attributes
     ----------
@@ -29,19 +39,20 @@ class RestartedPreset(BaseRanker):
         The chosen value of each parameter that was given as a list.
     """
 
-    searchable: ClassVar[tuple[str, ...]] = ()
+    restarts: int = 1
+    epochs: int = 100
+    batch_size: int = 1
+    learning_rate: float = 0.01
+    early_stopping: bool = True
+    patience: int | None = 10
+    normalize: str | None = "standard"
+    n_jobs: int | None = None
 
-    restarts: int
-    epochs: int
-    batch_size: int
-    early_stopping: bool
-    patience: int | None
-    learning_rate: float
-    n_jobs: int | None
+    searchable: ClassVar[tuple[str, ...]] = ()
     chosen_: dict[str, Any]
 
     def _lists(self) -> dict[str, list[Any]]:
-        """The searchable parameters that were given several values."""
+        """Return the searchable parameters that were given several values."""
         given = {name: getattr(self, name) for name in self.searchable}
         lists = {name: list(values) for name, values in given.items() if isinstance(values, list | tuple)}
         for name, values in lists.items():
@@ -50,12 +61,12 @@ class RestartedPreset(BaseRanker):
         return lists
 
     def _settings(self) -> list[dict[str, Any]]:
-        """All combinations of the values given as lists; a single, empty one if there are none."""
+        """Return all combinations of the values given as lists; a single, empty one if there are none."""
         lists = self._lists()
         return [dict(zip(lists, values, strict=True)) for values in product(*lists.values())]
 
     def _value(self, name: str) -> Any:
-        """A searchable parameter: the value chosen, or the first one listed while nothing has been chosen."""
+        """Return a searchable parameter: the value chosen, or the first one listed before anything is chosen."""
         lists = self._lists()
         return getattr(self, "chosen_", {}).get(name, lists[name][0]) if name in lists else getattr(self, name)
 
@@ -87,6 +98,6 @@ class RestartedPreset(BaseRanker):
     def _restore_fitted(self, fitted: dict[str, Any], state: Arrays) -> None:
         chosen = fitted["chosen"]
         if chosen not in self._settings():
-            raise ValueError(f"it says that {chosen!r} was chosen, which was not to choose from")
+            raise ValueError(f"it says that {chosen!r} was chosen, which was not among the choices")
         self.chosen_ = chosen
         super()._restore_fitted(fitted, state)

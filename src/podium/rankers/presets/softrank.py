@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 
 from podium.losses.base import Loss
 from podium.losses.softrank import SoftRankLoss, rank_distribution
+from podium.metrics import Metric
 from podium.rankers.inputs import as_queries
+from podium.rankers.methods import METHODS
 from podium.rankers.presets.restarted import RestartedPreset
+from podium.rankers.spaces import LogUniform
 from podium.scorers.base import Scorer
 from podium.scorers.linear.scorer import Linear
 from podium.scorers.network.mlp import MLP
 
+__all__ = ["SoftRank"]
+
 
 class SoftRank(RestartedPreset):
-    """SoftRank: maximises the expected NDCG of scores that are uncertain, and tells how likely each rank is.
+    """SoftRank: the expected NDCG of uncertain scores, maximized; the model gives the probability of each rank.
 
     Taylor, Guiver, Robertson, Minka: SoftRank: optimizing non-smooth rank metrics. WSDM 2008.
 
@@ -36,15 +42,6 @@ class SoftRank(RestartedPreset):
         Hidden units of a perceptron; None is a linear scorer.
     l2 : float, or several to choose from
         Penalty on the weights.
-    restarts, n_jobs : int
-        Random starts, of which the best on the validation queries is kept, and how many run side by side.
-    early_stopping : bool
-        With validation queries: keep each run's best epoch and stop after ``patience`` epochs without a better one.
-        False trains to the end and chooses between runs only, which is wiser where validation queries are few.
-    epochs, batch_size, learning_rate, patience
-        See :class:`podium.training.Stochastic`.
-    normalize, random_state, verbose
-        See :class:`podium.Ranker`.
 
     Examples
     --------
@@ -56,43 +53,14 @@ class SoftRank(RestartedPreset):
     ((4, 4), [1.0, 1.0, 1.0, 1.0])
     """
 
-    searchable: ClassVar[tuple[str, ...]] = ("sigma", "hidden", "l2")
+    approximation: str = "normal"
+    sigma: float | Sequence[float] = 1.0
+    learn_sigma: bool = False
+    metric: str | Metric = "ndcg"
+    hidden: int | Sequence[int] | None = None
+    l2: float | Sequence[float] = 1e-4
 
-    def __init__(
-        self,
-        approximation: str = "normal",
-        sigma: Any = 1.0,
-        learn_sigma: bool = False,
-        metric: Any = "ndcg",
-        hidden: Any = None,
-        l2: float | Sequence[float] = 1e-4,
-        restarts: int = 1,
-        epochs: int = 100,
-        batch_size: int = 1,
-        learning_rate: float = 0.01,
-        early_stopping: bool = True,
-        patience: int | None = 10,
-        normalize: str | None = "standard",
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.approximation = approximation
-        self.sigma = sigma
-        self.learn_sigma = learn_sigma
-        self.metric = metric
-        self.hidden = hidden
-        self.l2 = l2
-        self.restarts = restarts
-        self.epochs = epochs
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.early_stopping = early_stopping
-        self.patience = patience
-        self.normalize = normalize
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    searchable: ClassVar[tuple[str, ...]] = ("sigma", "hidden", "l2")
 
     def _loss(self) -> Loss:
         return SoftRankLoss(self.approximation, self._value("sigma"), self.learn_sigma, self.metric)
@@ -103,14 +71,14 @@ class SoftRank(RestartedPreset):
 
     @property
     def sigma_(self) -> float:
-        """The standard deviation of scores, as learned or given."""
+        """Return the standard deviation of scores, as learned or given."""
         self._require_fitted()
         loss = self._loss()
         assert isinstance(loss, SoftRankLoss)
         return loss.sigma_at(self.loss_parameters_)
 
     def rank_distribution(self, X: Any, qid: Any = None) -> np.ndarray:
-        """How likely each rank is: entry (i, r − 1) is the probability that row i has rank r in its query.
+        """Return the probability of each rank: entry (i, r − 1) is that of row i having rank r in its query.
 
         (n_documents, longest list), rows in the order given; zeros where a list ends. ``qid`` is required, except
         with :class:`podium.Queries`.
@@ -121,3 +89,14 @@ class SoftRank(RestartedPreset):
         return queries.restore(
             rank_distribution(self._scores(queries), queries.offsets, self.sigma_, self.approximation)
         )
+
+
+METHODS.add(
+    "softrank",
+    partial(SoftRank, epochs=50, early_stopping=False, n_jobs=1),
+    "NDCG expected under noisy scores",
+    "Taylor et al., WSDM 2008",
+    "listwise",
+    {"sigma": LogUniform(0.3, 1.0), "l2": LogUniform(1e-4, 1e-3)},
+    stochastic=True,
+)

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from functools import partial
 
+from podium.core.random_state import RandomState, seed_of
 from podium.losses.base import Loss
 from podium.losses.structrank.loss import StructRankLoss
 from podium.rankers.estimator import BaseRanker
-from podium.rankers.presets.listwise import seed_of
+from podium.rankers.methods import METHODS
+from podium.rankers.ranker import Ranker
+from podium.rankers.spaces import LogUniform
 from podium.scorers.kernel_regression import Kernel
+from podium.scorers.linear.scorer import Linear
 from podium.training.base import Trainer
 from podium.training.feasible import Feasible
+
+__all__ = ["StructRank"]
 
 
 class StructRank(BaseRanker):
@@ -29,41 +35,22 @@ class StructRank(BaseRanker):
     topology : {"full", "none", "random"}
         Which pairs of preferences are connected, see :class:`podium.losses.StructRankLoss`.
     radius : float, optional
-        Of the L1 ball; the paper chooses it on validation queries. None: no ball.
+        Radius of the L1 ball; the paper chooses it on validation queries. None: no ball.
     n_landmarks : int, optional
         Training documents regressed on, drawn at random; None takes all. The cost of a score is proportional to it.
     epochs, learning_rate, decay, restarts, keep
         See :class:`podium.training.Feasible`.
-    normalize : {"minmax", "zscore", "standard", None}
-    random_state, verbose
-        See :class:`podium.Ranker`.
     """
 
-    def __init__(
-        self,
-        topology: str = "full",
-        radius: float | None = 10.0,
-        n_landmarks: int | None = None,
-        epochs: int = 10,
-        learning_rate: float = 0.5,
-        decay: float = math.sqrt(0.5),
-        restarts: int = 3,
-        keep: str = "shrink",
-        normalize: str | None = "minmax",
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.topology = topology
-        self.radius = radius
-        self.n_landmarks = n_landmarks
-        self.epochs = epochs
-        self.learning_rate = learning_rate
-        self.decay = decay
-        self.restarts = restarts
-        self.keep = keep
-        self.normalize = normalize
-        self.random_state = random_state
-        self.verbose = verbose
+    topology: str = "full"
+    radius: float | None = 10.0
+    n_landmarks: int | None = None
+    epochs: int = 10
+    learning_rate: float = 0.5
+    decay: float = math.sqrt(0.5)
+    restarts: int = 3
+    keep: str = "shrink"
+    normalize: str | None = "minmax"
 
     def _loss(self) -> Loss:
         return StructRankLoss(self.topology, random_state=seed_of(self.random_state))
@@ -80,3 +67,35 @@ class StructRank(BaseRanker):
             restarts=self.restarts,
             keep=self.keep,
         )
+
+
+def _on_linear(
+    topology: str = "full", l2: float = 1e-3, normalize: str | None = "standard", random_state: RandomState = None
+) -> Ranker:
+    loss = StructRankLoss(topology, learn_weights=False)
+    return Ranker(loss=loss, scorer=Linear(l2=l2), normalize=normalize, random_state=random_state)
+
+
+for _name, _topology, _summary in (
+    ("structrank", "full", "all preferences of a list as one network, on kernel regression"),
+    ("structrank-random", "random", "StructRank with the topology 'random'"),
+    ("structrank-none", "none", "StructRank with the topology 'none'"),
+):
+    METHODS.add(
+        _name,
+        partial(StructRank, topology=_topology, n_landmarks=1000),  # ten times faster than all documents of OHSUMED
+        _summary,
+        "Huang & Frey, NIPS 2008",
+        "listwise",
+        {"radius": LogUniform(5.0, 10.0, 20.0)},
+        stochastic=True,
+        variant=_topology != "full",
+    )
+METHODS.add(
+    "structrank-linear",
+    _on_linear,
+    "StructRank's loss on a linear scorer",
+    "Huang & Frey, NIPS 2008",
+    "listwise",
+    {"l2": LogUniform(1e-4, 1e-3, 1e-2, 1e-1)},
+)

@@ -1,0 +1,55 @@
+"""GBRank: boosted trees on pairs with margins."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from podium.losses import GBRankLoss
+from podium.losses.base import Loss
+from podium.losses.targets import Targets
+from podium.rankers.methods import METHODS
+from podium.rankers.presets.boosted import FEW_LEAVES, MODERATE, BoostedPreset
+from podium.rankers.spaces import LogUniform
+
+__all__ = ["GBRank"]
+
+
+class GBRank(BoostedPreset):
+    """GBRank: a squared hinge on pairs, with the margin that their targets ask for, and a pull between equal grades.
+
+    Zheng, Zha, Zhang, Chapelle, Chen, Sun: A general boosting method and its application to learning ranking functions
+    for web search. NIPS 2007.
+
+    Parameters
+    ----------
+    ties, regression, targets
+        See :class:`podium.losses.GBRankLoss`; ``regression`` above 0 is the IntervalRank paper's GBRank_Reg.
+    """
+
+    ties: float = 0.1
+    regression: float = 0.0
+    targets: Targets = None
+
+    def _loss(self) -> Loss:
+        return GBRankLoss(self.ties, self.regression, self.targets)
+
+
+METHODS.add(
+    "gbrank",
+    partial(GBRank, **MODERATE),
+    "boosted trees, squared hinge on pairs with margins",
+    "Zheng et al., NIPS 2007",
+    "pairwise",
+    {**FEW_LEAVES, "ties": [0.0, 0.1, 1.0]},
+    kind="trees",
+)
+METHODS.add(
+    "gbrank-reg",
+    partial(GBRank, **MODERATE),
+    "GBRank with a regression term",
+    "Moon et al., WSDM 2010",
+    "pairwise",
+    {**FEW_LEAVES, "regression": LogUniform(0.01, 0.1, 1.0)},
+    variant=True,
+    kind="trees",
+)

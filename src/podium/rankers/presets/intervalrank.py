@@ -1,0 +1,84 @@
+"""IntervalRank and isotonic ranking: boosted trees on the least change of scores that orders the grades."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from podium.losses import IntervalRankLoss, IsotonicLoss
+from podium.losses.base import Loss
+from podium.losses.targets import Targets
+from podium.rankers.methods import METHODS
+from podium.rankers.presets.boosted import FEW_LEAVES, MODERATE, N_TREES, TREES_GRID, BoostedPreset
+from podium.rankers.spaces import LogUniform
+
+__all__ = ["IntervalRank", "IsotonicRank"]
+
+
+class IntervalRank(BoostedPreset):
+    """IntervalRank: scores move as little as they must for the grades to lie in separate, narrow intervals.
+
+    Moon, Smola, Chang, Zheng: IntervalRank: isotonic regression with listwise and pairwise constraints. WSDM 2010.
+
+    Parameters
+    ----------
+    separation, width, regression, targets, barrier
+        See :class:`podium.losses.IntervalRankLoss`; ``regression`` above 0 is the paper's IntervalRank_Reg.
+    """
+
+    separation: float = 1.0
+    width: float = 1.0
+    regression: float = 0.0
+    targets: Targets = None
+    barrier: float | None = None
+
+    def _loss(self) -> Loss:
+        return IntervalRankLoss(self.separation, self.width, self.regression, self.targets, self.barrier)
+
+
+class IsotonicRank(BoostedPreset):
+    """Isotonic ranking: the least change of scores after which every pair is as far apart as its targets.
+
+    Zheng, Zha, Sun: Query-level learning to rank using isotonic regression. Allerton 2008 (equation 5 of the
+    IntervalRank paper).
+
+    Parameters
+    ----------
+    targets : None, "identity" or a sequence
+        Where grades should be, see :class:`podium.losses.IsotonicLoss`.
+    """
+
+    targets: Targets = None
+
+    def _loss(self) -> Loss:
+        return IsotonicLoss(self.targets)
+
+
+METHODS.add(
+    "intervalrank",
+    partial(IntervalRank, **MODERATE),
+    "boosted trees, grades in separate intervals",
+    "Moon et al., WSDM 2010",
+    "listwise",
+    {**FEW_LEAVES, "separation": LogUniform(1.0, 10.0, 100.0)},
+    kind="trees",
+)
+METHODS.add(
+    "intervalrank-reg",
+    partial(IntervalRank, separation=10.0, **MODERATE),
+    "IntervalRank with a regression term",
+    "Moon et al., WSDM 2010",
+    "listwise",
+    {**FEW_LEAVES, "regression": LogUniform(0.01, 0.1, 1.0)},
+    variant=True,
+    kind="trees",
+)
+METHODS.add(
+    "isotonicrank",
+    partial(IsotonicRank, n_trees=N_TREES),
+    "boosted trees, least change that orders the pairs",
+    "Zheng et al., Allerton 2008",
+    "listwise",
+    TREES_GRID,
+    variant=True,
+    kind="trees",
+)

@@ -1,0 +1,50 @@
+"""LambdaMART: boosted trees on LambdaRank's gradients."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from podium.losses import LambdaRankLoss
+from podium.losses.base import Loss
+from podium.rankers.methods import METHODS
+from podium.rankers.presets.boosted import N_TREES, TREES_GRID, BoostedPreset
+
+__all__ = ["LambdaMART"]
+
+
+class LambdaMART(BoostedPreset):
+    """LambdaMART: trees on RankNet's gradients, each pair weighted by the change in a metric when it is swapped.
+
+    Wu, Burges, Svore, Gao: Adapting boosting for information retrieval measures. Information Retrieval 2010.
+
+    Parameters
+    ----------
+    metric, truncation, sigma
+        See :class:`podium.losses.LambdaRankLoss`; its normalization and ``truncated_ideal`` are on, as in LightGBM.
+
+    Examples
+    --------
+    >>> import podium
+    >>> queries = podium.make_queries(n_queries=50, n_documents=10, n_features=5)
+    >>> ranker = podium.LambdaMART(n_trees=20, random_state=0).fit(queries)
+    >>> ranker.score(queries) > 0.8, ranker.contributions(queries).shape == (queries.n_documents, 6)
+    (True, True)
+    """
+
+    metric: str = "ndcg"
+    truncation: int | None = 30
+    sigma: float = 1.0
+
+    def _loss(self) -> Loss:
+        return LambdaRankLoss(self.metric, self.truncation, self.sigma, truncated_ideal=True)
+
+
+METHODS.add(
+    "lambdamart",
+    partial(LambdaMART, n_trees=N_TREES),
+    "boosted trees on LambdaRank's gradients",
+    "Wu et al., Information Retrieval 2010",
+    "listwise",
+    TREES_GRID,
+    kind="trees",
+)

@@ -1,0 +1,62 @@
+"""ListMLE: the Plackett-Luce likelihood of an order."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from podium.core.random_state import seed_of
+from podium.losses import ListMLELoss
+from podium.losses.base import Loss
+from podium.rankers.methods import METHODS
+from podium.rankers.presets.boosted import FEW_LEAVES, MODERATE, TREES_GRID, on_trees
+from podium.rankers.presets.linear import LinearPreset
+from podium.rankers.spaces import LogUniform
+
+__all__ = ["ListMLE"]
+
+
+class ListMLE(LinearPreset):
+    """ListMLE: likelihood of the labels' order under the Plackett-Luce model.
+
+    Xia, Liu, Wang, Zhang, Li: Listwise approach to learning to rank: theory and algorithm. ICML 2008.
+
+    Parameters
+    ----------
+    ties : {"stable", "random"}
+        The model knows no ties: equal grades are taken in their given order, or in a random one. PMOP models them.
+    """
+
+    ties: str = "stable"
+
+    def _loss(self) -> Loss:
+        return ListMLELoss(ties=self.ties, random_state=seed_of(self.random_state))
+
+
+METHODS.add(
+    "listmle",
+    ListMLE,
+    "Plackett-Luce likelihood of the order",
+    "Xia et al., ICML 2008",
+    "listwise",
+    {"l2": LogUniform(0.1, 1.0, 10.0, 100.0)},  # the loss is a sum over documents, so its penalties are larger
+)
+METHODS.add(
+    "listmle-trees",
+    partial(on_trees, ListMLELoss),
+    "ListMLE's loss on boosted trees",
+    "Xia et al., ICML 2008",
+    "listwise",
+    TREES_GRID,
+    variant=True,
+    kind="trees",
+)
+METHODS.add(
+    "listmle-trees-reg",
+    partial(on_trees, ListMLELoss, **MODERATE),
+    "ListMLE's loss on boosted trees with a regression term",
+    "Moon et al., WSDM 2010",
+    "listwise",
+    {**FEW_LEAVES, "regression": LogUniform(0.01, 0.1, 1.0)},
+    variant=True,
+    kind="trees",
+)

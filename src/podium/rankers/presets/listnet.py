@@ -1,0 +1,62 @@
+"""ListNet: cross entropy of who is first."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from podium.losses import ListNetLoss
+from podium.losses.base import Loss
+from podium.rankers.methods import METHODS
+from podium.rankers.presets.boosted import TREES_GRID, on_trees
+from podium.rankers.presets.linear import LinearPreset
+from podium.rankers.spaces import LogUniform
+
+__all__ = ["ListNet"]
+
+
+class ListNet(LinearPreset):
+    """ListNet: cross entropy between the distributions of who is first, by the labels and by the scores.
+
+    Cao, Qin, Liu, Tsai, Li: Learning to rank: from pairwise approach to listwise approach. ICML 2007.
+
+    Parameters
+    ----------
+    k : {1, 2, 3}
+        Places compared; 1 as in the paper's experiments.
+    temperature : float
+        Divides the grades before they become a distribution: below 1, the best documents matter more.
+
+    Examples
+    --------
+    >>> import podium
+    >>> queries = podium.make_queries(n_queries=50, n_documents=10, n_features=5)
+    >>> ranker = podium.ListNet(l2=0.01).fit(queries)
+    >>> ranker.rank(queries.features[:4], qid=[1, 1, 2, 2]).tolist()
+    [1, 2, 2, 1]
+    """
+
+    k: int = 1
+    temperature: float = 1.0
+
+    def _loss(self) -> Loss:
+        return ListNetLoss(k=self.k, temperature=self.temperature)
+
+
+METHODS.add(
+    "listnet",
+    ListNet,
+    "cross entropy of who is first",
+    "Cao et al., ICML 2007",
+    "listwise",
+    {"l2": LogUniform(1e-4, 1e-3, 1e-2, 1e-1)},
+)
+METHODS.add(
+    "listnet-trees",
+    partial(on_trees, ListNetLoss),
+    "ListNet's loss on boosted trees",
+    "Cao et al., ICML 2007",
+    "listwise",
+    TREES_GRID,
+    variant=True,
+    kind="trees",
+)

@@ -1,0 +1,104 @@
+"""RankBoost and FRank: boosting of thresholds on features by a loss on pairs."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import ClassVar
+
+import numpy as np
+
+from podium.core.parameters import require_choice, require_count
+from podium.data.queries import Queries
+from podium.rankers.methods import METHODS
+from podium.rankers.presets.feature_boosting import FeatureBoosting
+from podium.rankers.single_features import ExponentialWeighting, FidelityWeighting, PairWeighting, Rule, Weighting
+from podium.scorers.base import Model, Scorer
+from podium.scorers.thresholds import StepModel, Steps
+
+__all__ = ["FRank", "RankBoost"]
+
+MOST_THRESHOLDS = 65_535
+
+
+class ThresholdBoosting(FeatureBoosting):
+    """Rules of the form "feature above threshold", learned from pairs of documents of one query.
+
+    ``normalize="standard"`` changes nothing: thresholds move along. Nothing here is random.
+
+    Parameters
+    ----------
+    n_thresholds : int
+        Candidates for each feature, at most; a feature with more distinct values has them at equal shares of the
+        training documents. 65,535 is the most.
+    weigh : {"queries", "pairs"}
+        What counts alike: every query, whatever its number of pairs, or every pair.
+    """
+
+    n_rounds: int = 300
+    n_thresholds: int = 255
+    weigh: str = "queries"
+    direction: str = "both"
+    learning_rate: float = 1.0
+    early_stopping: bool = True
+    patience: int | None = None
+    normalize: str | None = None
+
+    _weights_pairs: ClassVar[type[PairWeighting]]
+
+    def _weighting(self, queries: Queries, query_weight: np.ndarray) -> Weighting:
+        require_count("n_thresholds", self.n_thresholds)
+        if self.n_thresholds > MOST_THRESHOLDS:
+            raise ValueError(f"n_thresholds must be at most {MOST_THRESHOLDS}; got {self.n_thresholds}")
+        require_choice("weigh", self.weigh, ("queries", "pairs"))
+        both, by_query = self.direction == "both", self.weigh == "queries"
+        return self._weights_pairs(queries, query_weight, self.n_thresholds, both, by_query)
+
+    def _model(self, rules: list[Rule], queries: Queries) -> tuple[Model, np.ndarray]:
+        feature = np.array([rule.feature for rule in rules], np.int64)
+        threshold = np.array([rule.threshold for rule in rules], np.float64)
+        model = StepModel(queries.n_features, feature, threshold, np.array([rule.weight for rule in rules]))
+        return model, np.bincount(model.feature, np.abs(model.weight), queries.n_features)
+
+    def _scorer(self) -> Scorer:
+        return Steps()
+
+
+class RankBoost(ThresholdBoosting):
+    """RankBoost: rules that order the pairs which are in the wrong order so far, by their exponential loss.
+
+    Freund, Iyer, Schapire, Singer: An efficient boosting algorithm for combining preferences. JMLR 4, 2003.
+
+    Examples
+    --------
+    >>> import podium
+    >>> queries = podium.make_queries(n_queries=50, n_documents=10, n_features=3)
+    >>> ranker = RankBoost(n_rounds=50).fit(queries)
+    >>> ranker.score(queries) > 0.9, ranker.explain()[0].threshold is not None
+    (True, True)
+    """
+
+    _weights_pairs: ClassVar[type[PairWeighting]] = ExponentialWeighting
+
+
+class FRank(ThresholdBoosting):
+    """FRank: as RankBoost, with the fidelity loss of a pair, which is bounded: hopeless pairs do not take over.
+
+    Tsai, Liu, Qin, Chen, Ma: FRank: a ranking method with fidelity loss. SIGIR 2007.
+    """
+
+    _weights_pairs: ClassVar[type[PairWeighting]] = FidelityWeighting
+
+
+for _name, _ranker, _loss, _reference in (
+    ("rankboost", RankBoost, "exponential", "Freund et al., JMLR 2003"),
+    ("frank", FRank, "fidelity", "Tsai et al., SIGIR 2007"),
+):
+    METHODS.add(
+        _name,
+        partial(_ranker, early_stopping=False),
+        f"rules on single features, boosted by the {_loss} loss of pairs",
+        _reference,
+        "pairwise",
+        {"direction": ["up", "both"], "n_rounds": [30, 100, 300]},
+        kind="features",
+    )

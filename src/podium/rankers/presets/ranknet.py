@@ -1,0 +1,32 @@
+"""RankNet: logistic loss on pairs."""
+
+from __future__ import annotations
+
+from podium.losses import RankNetLoss
+from podium.losses.base import Loss
+from podium.rankers.methods import METHODS
+from podium.rankers.presets.linear import LinearPreset
+from podium.rankers.spaces import LogUniform
+
+__all__ = ["RankNet"]
+
+
+class RankNet(LinearPreset):
+    """RankNet: logistic loss on the score difference of each pair with different grades.
+
+    Burges, Shaked, Renshaw, Lazier, Deeds, Hamilton, Hullender: Learning to rank using gradient descent. ICML 2005.
+    The scorer here is linear; ``Ranker(RankNetLoss(), scorer=...)`` takes any other.
+    """
+
+    def _loss(self) -> Loss:
+        return RankNetLoss()
+
+
+METHODS.add(
+    "ranknet",
+    RankNet,
+    "logistic loss on pairs",
+    "Burges et al., ICML 2005",
+    "pairwise",
+    {"l2": LogUniform(1e-4, 1e-2, 1e-1, 1.0)},
+)

@@ -1,0 +1,32 @@
+"""Rank Regress: squared error on differences of pairs."""
+
+from __future__ import annotations
+
+from podium.losses import RankRegressLoss
+from podium.losses.base import Loss
+from podium.rankers.methods import METHODS
+from podium.rankers.presets.linear import LinearPreset
+from podium.rankers.spaces import LogUniform
+
+__all__ = ["RankRegress"]
+
+
+class RankRegress(LinearPreset):
+    """Rank Regress: squared error of each score difference from 1, over the pairs with different grades.
+
+    A least-squares problem over pairs; a baseline of Truyen, Phung, Venkatesh: Probabilistic models over ordered
+    partitions. SDM 2011.
+    """
+
+    def _loss(self) -> Loss:
+        return RankRegressLoss()
+
+
+METHODS.add(
+    "rankregress",
+    RankRegress,
+    "squared error on differences of pairs",
+    "baseline of Truyen et al., SDM 2011",
+    "pairwise",
+    {"l2": LogUniform(1e-4, 1e-2, 1e-1, 1.0)},
+)
