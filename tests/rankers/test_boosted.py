@@ -78,8 +78,11 @@ def test_rankers_without_trees_say_so(queries) -> None:
     linear = podium.Ranker(losses.RegressionLoss())
     linear.model_ = LinearModel.from_coefficients(np.ones(4))
     assert not hasattr(linear, "feature_importances_")
-    for ask in (linear.feature_importance, lambda: linear.contributions(queries)):
-        with pytest.raises(ValueError, match="no trees: its scorer is Linear"):
+    for name in ("feature_importance", "contributions", "staged_predict", "export_lightgbm"):
+        assert not hasattr(linear, name)
+        assert hasattr(podium.Ranker(linear.loss, Trees()), name)
+    for ask in (lambda: linear.feature_importance(), lambda: linear.contributions(queries)):
+        with pytest.raises(AttributeError, match="no attribute"):
             ask()
 
 

@@ -1,1 +1,26 @@
 """Lists of documents: reading, writing, making, dividing and rescaling them."""
+
+from podium.data.io.formats import read_queries
+from podium.data.io.letor.reader import read_letor
+from podium.data.io.letor.writer import write_letor
+from podium.data.io.tables import read_table
+from podium.data.io.trec import read_qrels, read_run, write_run
+from podium.data.preferences import Preferences
+from podium.data.queries import Queries
+from podium.data.splits import k_folds, train_test_split
+from podium.data.synthetic import make_queries
+
+__all__ = [
+    "Preferences",
+    "Queries",
+    "k_folds",
+    "make_queries",
+    "read_letor",
+    "read_qrels",
+    "read_queries",
+    "read_run",
+    "read_table",
+    "train_test_split",
+    "write_letor",
+    "write_run",
+]

@@ -5,4 +5,12 @@ from podium.experiments.plan.protocol import KFold, Letor, RepeatedHoldout, Time
 from podium.experiments.plan.search import Search
 from podium.experiments.result.comparison import Comparison
 
-__all__ = ["Comparison", "KFold", "Letor", "RepeatedHoldout", "Search", "TimeSplit", "compare"]
+__all__ = [
+    "Comparison",
+    "KFold",
+    "Letor",
+    "RepeatedHoldout",
+    "Search",
+    "TimeSplit",
+    "compare",
+]

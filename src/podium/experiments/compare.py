@@ -22,6 +22,8 @@ from podium.experiments.run.store import Configuration, Run, code_version
 if TYPE_CHECKING:
     from podium.metrics import Metric
 
+__all__ = ["compare"]
+
 METRICS = ("ndcg@1", "ndcg@5", "ndcg@10", "map")
 
 

@@ -1,7 +1,4 @@
-"""Losses: each turns one query's scores and labels into a value and a gradient with respect to the scores.
-
-``LOSSES`` finds them by name, for reading saved models.
-"""
+"""Losses: each turns one query's scores and labels into a value and a gradient with respect to the scores."""
 
 from podium.losses.base import BoundLoss, Loss, LossValue
 from podium.losses.boltzrank import BoltzRankLoss
@@ -21,32 +18,7 @@ from podium.losses.softrank import SoftRankLoss
 from podium.losses.structrank.loss import StructRankLoss
 from podium.losses.ties import DavidsonLoss, RaoKupperLoss
 
-LOSSES: dict[str, type[Loss]] = {
-    loss.__name__: loss
-    for loss in (
-        BoltzRankLoss,
-        CoFiRankLoss,
-        DavidsonLoss,
-        GBRankLoss,
-        IntervalRankLoss,
-        IsotonicLoss,
-        LambdaRankLoss,
-        ListMLELoss,
-        ListNetLoss,
-        PMOPLoss,
-        QueryOffsetLoss,
-        RankNetLoss,
-        RankRegressLoss,
-        RankSVMLoss,
-        RaoKupperLoss,
-        RegressionLoss,
-        SoftRankLoss,
-        StructRankLoss,
-    )
-}
-
 __all__ = [
-    "LOSSES",
     "BoltzRankLoss",
     "BoundLoss",
     "CoFiRankLoss",

@@ -16,6 +16,8 @@ from podium.numerics.calls import Call, pack, prepare_call
 from podium.numerics.compiling import Kernel
 from podium.numerics.loop import over_queries
 
+__all__ = ["BoundLoss", "Loss", "LossValue"]
+
 
 @dataclass(frozen=True, slots=True)
 class LossValue:

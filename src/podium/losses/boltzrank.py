@@ -33,6 +33,8 @@ from podium.numerics.random import streams
 from podium.numerics.ranks.energy import PAIR_WEIGHTS, PairWeight, rank_weights
 from podium.numerics.ranks.samples import all_rankings, count_rankings, sample_rankings
 
+__all__ = ["BoltzRankLoss"]
+
 _AT_ONCE = 2_000_000
 """Documents whose rankings are judged in one call of a metric: bounds the memory, not the result."""
 

@@ -28,6 +28,8 @@ from podium.numerics.elementary import all_finite
 from podium.numerics.grades import label_groups
 from podium.numerics.sorting import descending
 
+__all__ = ["CoFiRankLoss"]
+
 
 class CoFiRankLoss(Loss):
     """A convex upper bound on 1 − NDCG@k, with slopes that change where documents change places.

@@ -20,6 +20,8 @@ from podium.losses.pointwise import add_regression
 from podium.losses.targets import Targets, grade_targets
 from podium.numerics.compiling import Kernel, with_globals
 
+__all__ = ["WithRegression"]
+
 
 class WithRegression(Loss):
     """A loss plus half the weighted squared difference between scores and targets.

@@ -23,6 +23,8 @@ from podium.losses.ranksvm import ranksvm
 from podium.losses.targets import Targets, grade_targets
 from podium.numerics.grades import Groups, count_pairs, grade_index, label_groups, pair_scale
 
+__all__ = ["GBRankLoss"]
+
 
 class GBRankLoss(Loss):
     """Mean squared shortfall over pairs of unequal label, plus λ times the mean squared difference over equal ones.

@@ -35,6 +35,8 @@ from podium.numerics.intervals.barrier import barrier_terms, solve_with_barrier
 from podium.numerics.intervals.chain import solve_intervals
 from podium.numerics.sorting import descending
 
+__all__ = ["IntervalRankLoss", "IsotonicLoss"]
+
 MAX_WORK = 50_000_000
 """Documents × grades of the largest query: the solver's memory in the worst case, 64 bytes each, grows with it."""
 

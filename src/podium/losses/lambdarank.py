@@ -28,6 +28,8 @@ from podium.numerics.elementary import FAST, all_finite, exp, log1p_unit
 from podium.numerics.grades import label_order
 from podium.numerics.sorting import descending
 
+__all__ = ["LambdaRankLoss"]
+
 NDCG, MAP, ERR = 0, 1, 2
 METRICS = {"ndcg": NDCG, "map": MAP, "err": ERR}
 LANES = 8

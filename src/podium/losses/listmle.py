@@ -22,6 +22,8 @@ from podium.numerics.elementary import FAST, SAFE_RANGE, exp, extent, log
 from podium.numerics.grades import Groups, label_groups, shuffle_ties
 from podium.numerics.random import streams
 
+__all__ = ["ListMLELoss"]
+
 
 class ListMLELoss(Loss):
     """Negative log-likelihood of the labels' order under the Plackett-Luce model.

@@ -21,6 +21,8 @@ from podium.losses.base import Loss
 from podium.numerics.compiling import ONLY_PRANGE, Kernel
 from podium.numerics.elementary import FAST, exp, log
 
+__all__ = ["ListNetLoss"]
+
 LONG = 4096
 """Lists beyond this length are added up in float64: float32 sums of so many terms would lose digits."""
 

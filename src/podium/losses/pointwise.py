@@ -19,6 +19,8 @@ from podium.losses.base import Loss
 from podium.losses.targets import Targets, grade_targets
 from podium.numerics.elementary import FAST
 
+__all__ = ["QueryOffsetLoss", "RegressionLoss"]
+
 
 class RegressionLoss(Loss):
     """Half the mean squared difference between a query's scores and labels.

@@ -21,6 +21,8 @@ from podium.numerics.pairs.gaps import over_pairs
 from podium.numerics.pairs.graded import add_pair_gradient, node_differences, pair_histogram
 from podium.numerics.pairs.grid import count_nodes, grid_is_cheaper, spacing
 
+__all__ = ["RankNetLoss"]
+
 LANES = 8
 """Worse documents come in multiples of this (the rest is padding), so that loops have no remainder."""
 

@@ -16,6 +16,8 @@ from numba import njit
 from podium.losses.base import Loss
 from podium.numerics.grades import label_groups, pair_scale
 
+__all__ = ["RankRegressLoss"]
+
 
 class RankRegressLoss(Loss):
     """Mean squared error of score differences over a query's pairs of unequal label.

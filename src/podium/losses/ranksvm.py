@@ -25,6 +25,8 @@ from podium.numerics.grades import grade_index, label_groups, pair_scale
 from podium.numerics.pairs.gaps import over_pairs
 from podium.numerics.sorting import descending
 
+__all__ = ["RankSVMLoss"]
+
 SHORT = 500
 """Up to this length, visiting all pairs, which vectorises, is quicker than sorting."""
 

@@ -36,6 +36,8 @@ from podium.numerics.ranks.distributions import (
     rank_distributions,
 )
 
+__all__ = ["SoftRankLoss"]
+
 
 class SoftRankLoss(Loss):
     """1 − SoftNDCG.

@@ -31,6 +31,8 @@ from podium.numerics.pairs.graded import (
 )
 from podium.numerics.pairs.grid import count_nodes, grid_is_cheaper, spacing
 
+__all__ = ["DavidsonLoss", "RaoKupperLoss"]
+
 _RAO_KUPPER, _DAVIDSON = 0, 1
 
 

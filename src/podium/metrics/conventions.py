@@ -10,6 +10,8 @@ import difflib
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, get_args
 
+__all__ = ["CONVENTIONS", "Convention", "convention"]
+
 NoRelevant = Literal["zero", "half", "one", "skip"]
 CONVENTIONS: dict[str, Convention] = {}
 """The built-in conventions by name."""

@@ -18,6 +18,8 @@ from podium.metrics.family import FAMILIES, Family, Function, find_family, known
 from podium.metrics.measuring import measure
 from podium.metrics.own import own_family
 
+__all__ = ["Metric", "define", "import_metrics", "metric"]
+
 
 @dataclass(frozen=True)
 class Metric:

@@ -20,6 +20,8 @@ from podium.metrics.definition import Metric, metric, names_its_convention
 from podium.metrics.measuring import measure
 from podium.metrics.significance import bootstrap_interval, paired_t_test, randomization_test
 
+__all__ = ["DEFAULT_METRICS", "Difference", "Evaluation", "evaluate"]
+
 DEFAULT_METRICS = ("ndcg@1", "ndcg@3", "ndcg@5", "ndcg@10", "map", "mrr")
 
 

@@ -16,6 +16,8 @@ from numba import cfunc
 from podium.metrics.ranked import SIGNATURE
 from podium.numerics.compiling import kept
 
+__all__ = ["FAMILIES", "Family"]
+
 Function = Callable[..., float]
 
 

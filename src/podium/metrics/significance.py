@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+__all__ = ["bootstrap_interval", "holm", "paired_t_test", "randomization_test"]
+
 EXACT_UP_TO = 16
 """With this many queries on which two systems differ, all 2^16 patterns of signs are tried instead of a sample."""
 BLOCK = 4_000_000

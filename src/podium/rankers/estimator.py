@@ -235,7 +235,11 @@ class BaseRanker(Fields, Registered, BaseEstimator):  # type: ignore[misc]
         """Return scores in the grouped order."""
         if not self._scorer().accepts_missing:
             queries.require_finite()
-        return self.model_.scores(self._standardized(self._within_query(queries)))
+        return self.model_.scores(self._as_trained(queries))
+
+    def _as_trained(self, queries: Queries) -> Queries:
+        """Return the queries with features as the model sees them."""
+        return self._standardized(self._within_query(queries))
 
     def _within_query(self, queries: Queries) -> Queries:
         return queries.normalized(self.normalize) if self.normalize in WITHIN_QUERY else queries  # type: ignore[arg-type]
@@ -263,7 +267,7 @@ class BaseRanker(Fields, Registered, BaseEstimator):  # type: ignore[misc]
     def _validation(self, queries: Queries | None, eval_metric: Any) -> Validation | None:
         if queries is None:
             return None
-        return Validation(self._standardized(self._within_query(queries)), metric(eval_metric))
+        return Validation(self._as_trained(queries), metric(eval_metric))
 
     def _set_features(self, queries: Queries) -> None:
         self.n_features_in_ = queries.n_features
@@ -290,10 +294,8 @@ class BaseRanker(Fields, Registered, BaseEstimator):  # type: ignore[misc]
             "n_documents": self.n_documents_,
             "convergence": self.convergence_.as_dict(),
         }
-        arrays: dict[str, np.ndarray | str] = {
-            f"model.{name}": value for name, value in self.model_.to_arrays().items()
-        }
-        arrays["loss_parameters"] = self.loss_parameters_
+        arrays: dict[str, np.ndarray | str] = {"loss_parameters": self.loss_parameters_}
+        arrays.update({f"model.{name}": value for name, value in self.model_.to_arrays().items()})
         if self.standardization_ is not None:
             arrays["standardization.mean"] = self.standardization_.mean
             arrays["standardization.inverse_scale"] = self.standardization_.inverse_scale

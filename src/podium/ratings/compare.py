@@ -17,6 +17,8 @@ from podium.ratings.data import Ratings
 from podium.ratings.files import read_ratings
 from podium.ratings.folds import OnQueries, RatingProtocol, RatingSource
 
+__all__ = ["compare_ratings"]
+
 METRICS = ("ndcg@1", "ndcg@5", "ndcg@10", "err")
 
 
@@ -156,7 +158,7 @@ def _entrants(methods: Any, shape: tuple[int, int]) -> list[RatingMethod]:
 def _built_in(name: str, shape: tuple[int, int]) -> RatingMethod:
     method = require_method(name, _methods())
     takes_seed = bool(accepted(method.build, {"random_state": 0}))
-    return RatingMethod(name, dict(method.grid), takes_seed=takes_seed, restarts=method.restarts, shape=shape)
+    return RatingMethod(name, dict(method.grid), takes_seed=takes_seed, shape=shape)
 
 
 def dataset_name(path: Path) -> str:

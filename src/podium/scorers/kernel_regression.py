@@ -23,6 +23,8 @@ from podium.core.parameters import require_choice, require_count
 from podium.data.queries import Queries
 from podium.scorers.base import PLAIN, Backward, Scorer, SmoothModel, StartOptions
 
+__all__ = ["Kernel", "KernelModel"]
+
 _TILE = 4_000_000  # kernel values held at once: 32 MB, whatever the sizes of lists and training set
 
 

@@ -17,6 +17,8 @@ from podium.core.parameters import require_choice, require_number
 from podium.data.queries import Queries
 from podium.scorers.base import PLAIN, Backward, Scorer, SmoothModel, StartOptions
 
+__all__ = ["Torch", "TorchModel"]
+
 
 class TorchModel(SmoothModel):
     """``theta`` holds the module's trainable parameters, in the module's order."""

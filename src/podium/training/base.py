@@ -17,6 +17,8 @@ from podium.scorers.standardization import Standardization
 if TYPE_CHECKING:
     from podium.metrics import Metric
 
+__all__ = ["Convergence", "Fit", "Problem", "Progress", "Trainer", "Validation"]
+
 
 @dataclass(frozen=True, slots=True)
 class Progress:

@@ -11,6 +11,8 @@ from podium.core.parameters import require_choice, require_number
 from podium.training.objective import Objective
 from podium.training.stochastic import Epoch, Stochastic
 
+__all__ = ["Feasible"]
+
 _HALVINGS = 40  # after these a step is too small to matter, and is left out
 
 

@@ -13,6 +13,8 @@ from podium.training.monitor import Monitor, warn_not_converged
 from podium.training.objective import objective
 from podium.training.threads import enough_threads
 
+__all__ = ["LBFGS"]
+
 
 class LBFGS(Trainer):
     """SciPy's L-BFGS-B on the mean loss over queries; the trainer of choice for smooth losses and linear scorers.

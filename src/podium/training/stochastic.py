@@ -21,6 +21,8 @@ from podium.training.objective import Objective, objective
 from podium.training.optimizers import OPTIMIZERS, take_step
 from podium.training.threads import enough_threads
 
+__all__ = ["Stochastic"]
+
 SCHEDULES = ("constant", "sqrt", "exponential")
 
 

@@ -11,6 +11,8 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+__all__ = ["KFold", "Letor", "RepeatedHoldout", "TimeSplit"]
+
 Numbers = tuple[np.ndarray, np.ndarray, np.ndarray]
 """Numbers of the queries that train, validate and test."""
 Average = Literal["folds", "queries", "repeats"]

@@ -17,6 +17,8 @@ import numpy as np
 from podium.experiments.plan.methods import Setting, StudyMethod, restart_seed
 from podium.rankers.spaces import as_space
 
+__all__ = ["Search"]
+
 STRATEGIES = ("grid", "random", "bayes")
 _DRAWS_PER_TRIAL = 50
 """Draws of settings seen before, after which a space counts as exhausted."""

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from podium.experiments.result.published import PublishedTable
     from podium.experiments.result.statistics import CriticalDifference, Paired
 
+__all__ = ["Comparison"]
+
 
 class Comparison:
     """Methods compared on the same folds.

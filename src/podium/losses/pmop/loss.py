@@ -30,6 +30,8 @@ from podium.numerics.random import streams
 from podium.numerics.subsets.sampling import ARITHMETIC, GEOMETRIC
 from podium.numerics.subsets.sums import LONGEST
 
+__all__ = ["PMOPLoss"]
+
 
 class PMOPLoss(Loss):
     """Negative log-likelihood of the labels' ordered partition, ties and all.

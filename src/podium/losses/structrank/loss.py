@@ -30,6 +30,8 @@ from podium.numerics.elementary import all_finite
 from podium.numerics.pairs.grid import spacing
 from podium.numerics.random import streams
 
+__all__ = ["StructRankLoss"]
+
 _FULL, _NONE, _RANDOM = 0, 1, 2
 _TOPOLOGIES = ("full", "none", "random")
 _SMALLEST_WEIGHT = 1e-12  # of w1 and w2, where the grid's spacing is divided by them

@@ -23,7 +23,7 @@ from podium.rankers.spaces import LogUniform
 from podium.training.base import Trainer
 from podium.training.stochastic import Stochastic
 
-__all__ = ["PMOP", "PairProbabilities"]
+__all__ = ["PMOP"]
 
 
 class PairProbabilities(NamedTuple):

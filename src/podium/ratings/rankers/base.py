@@ -11,12 +11,11 @@ from sklearn.base import clone
 
 from podium.core.arrays import Arrays, require_array
 from podium.core.parameters import require_choice, require_count, require_number
+from podium.core.random_state import as_generator, seed_of
 from podium.losses import PMOPLoss
 from podium.losses.base import Loss
 from podium.metrics.definition import Metric, metric
 from podium.numerics.subsets.answers import best_group
-from podium.rankers.inputs import as_generator
-from podium.rankers.presets.listwise import seed_of
 from podium.rankers.presets.pmop import PairProbabilities, pairs_in_lists, potential_kind
 from podium.ratings.estimator import RatingData, RatingRanker, as_ratings, named_under
 from podium.ratings.evaluation import log_likelihoods

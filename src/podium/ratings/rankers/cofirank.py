@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from podium.core.parameters import require_choice, require_count, require_number
+from podium.core.random_state import as_generator
 from podium.losses import CoFiRankLoss, Loss, RankSVMLoss, RegressionLoss
 from podium.losses.base import BoundLoss
 from podium.numerics.blas import quiet_blas
-from podium.rankers.inputs import as_generator
 from podium.ratings.estimator import RatingRanker
 from podium.ratings.factors.alternating import Alternation
 from podium.ratings.factors.model import FactorModel

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from podium.core.random_state import seed_of
 from podium.losses import ListMLELoss, PMOPLoss
 from podium.losses.base import Loss
-from podium.rankers.presets.listwise import seed_of
 from podium.ratings.rankers.base import FactorPreset
 
 __all__ = ["FactorRanker", "PMOPFactors", "PlackettLuceFactors"]

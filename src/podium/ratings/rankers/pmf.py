@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from podium.core.parameters import require_count, require_number
+from podium.core.random_state import as_generator
 from podium.numerics.ridge import ridge_rows
-from podium.rankers.inputs import as_generator
 from podium.ratings.estimator import RatingRanker
 from podium.ratings.factors.alternating import Alternation
 from podium.ratings.factors.model import FactorModel

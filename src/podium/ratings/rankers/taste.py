@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from podium.core.parameters import require_choice, require_count, require_number
-from podium.rankers.inputs import as_generator
+from podium.core.random_state import as_generator
 from podium.ratings.estimator import RatingRanker, solved
 from podium.ratings.factors.model import FactorModel
 from podium.ratings.lists import RatingLists

@@ -14,6 +14,8 @@ from podium.scorers.base import PLAIN, Backward, Scorer, SmoothModel, StartOptio
 from podium.scorers.linear.rows import add_rows, as_rows, score_rows
 from podium.scorers.standardization import Standardization
 
+__all__ = ["Linear", "LinearModel"]
+
 
 class LinearModel(SmoothModel):
     """``scores = features @ coef + intercept``.

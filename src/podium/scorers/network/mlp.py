@@ -27,6 +27,8 @@ from podium.scorers.network.layers import (
     part,
 )
 
+__all__ = ["MLP", "MLPModel"]
+
 
 def _mlp(
     shape: np.ndarray,

@@ -47,6 +47,8 @@ from podium.scorers.network.layers import (
     transform,
 )
 
+__all__ = ["Potentials", "PotentialsModel"]
+
 _TILE = 256  # documents k that one document j is compared with at once: their exponentials stay in the fastest cache
 
 

@@ -15,6 +15,8 @@ from podium.numerics.pool import n_threads
 from podium.scorers.base import Model, Scorer
 from podium.scorers.trees.lightgbm_text import check_trees
 
+__all__ = ["TreesModel"]
+
 
 class TreesModel(Model):
     """A sum of trees, as LightGBM's text."""

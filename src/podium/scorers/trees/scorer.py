@@ -20,6 +20,8 @@ from podium.scorers.base import Scorer
 from podium.scorers.trees.growth import TreeGrowth
 from podium.scorers.trees.model import TreesModel
 
+__all__ = ["Trees"]
+
 OWN_NAMES = {
     "num_iterations": "n_trees",
     "num_leaves": "n_leaves",
