@@ -7,7 +7,6 @@ import subprocess
 import sys
 from typing import Any
 
-import numba
 import numpy as np
 import pytest
 
@@ -26,6 +25,7 @@ from podium.losses import (
     RegressionLoss,
     SoftRankLoss,
 )
+from podium.numerics import pool
 
 BASES = ("BoundLoss", "Loss")
 VARIANTS: list[Loss] = [
@@ -248,19 +248,15 @@ def test_strided_inputs(loss: Loss) -> None:
 
 
 @every_loss
-@pytest.mark.skipif(numba.config.NUMBA_NUM_THREADS < 2, reason="needs two threads")
-def test_number_of_threads_does_not_change_a_bit(loss: Loss) -> None:
+def test_number_of_threads_does_not_change_a_bit(loss: Loss, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pool, "LITTLE_WORK", 0)
     rng = np.random.default_rng(9)
     offsets = np.concatenate(([0], np.cumsum(rng.integers(1, 40, 200))))
     scores, labels = rng.normal(size=offsets[-1]), rng.integers(0, 4, offsets[-1])
-    before = numba.get_num_threads()
     results = []
-    try:
-        for n_threads in (1, 2):
-            numba.set_num_threads(n_threads)
-            results.append(loss.value_and_gradient(scores, labels, offsets))
-    finally:
-        numba.set_num_threads(before)
+    for n_threads in (1, 3):
+        monkeypatch.setattr(pool, "_available", lambda n=n_threads: n)
+        results.append(loss.value_and_gradient(scores, labels, offsets))
     assert results[0].value == results[1].value
     np.testing.assert_array_equal(results[0].d_scores, results[1].d_scores)
 
@@ -396,13 +392,15 @@ def test_kernels_are_compiled_once_and_kept() -> None:
     program = (
         "import warnings; warnings.simplefilter('error')\n"
         "from podium.losses import LOSSES\n"
-        "from podium.numerics.calls import _entries\n"
-        "from podium.numerics.loop import over_queries\n"
+        "from podium.numerics import calls, loop\n"
+        "found = []\n"
+        "compile = calls.cfunc\n"
+        "calls.cfunc = lambda *a, **k: lambda f: found.append(compile(*a, **k)(f)) or found[-1]\n"
         "for loss in LOSSES.values():\n"
         "    bound = loss().bind([1.0, 0.0, 2.0], [0, 3])\n"
         "    bound.value_and_gradient([1.0, 2.0, 3.0])\n"
-        "    assert all(entry.cache_hits for entry in _entries.values()), loss\n"
-        "assert over_queries.stats.cache_hits and not over_queries.stats.cache_misses\n"
+        "    assert all(function.cache_hits for function in found), loss\n"
+        "assert found and loop._visit_blocks.stats.cache_hits and not loop._visit_blocks.stats.cache_misses\n"
     )
     for loss in LOSSES.values():
         loss().value_and_gradient([1.0, 2.0, 3.0], [1.0, 0.0, 2.0], [0, 3])

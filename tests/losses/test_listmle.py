@@ -93,7 +93,7 @@ def test_random_ties_do_not_depend_on_threads() -> None:
 def test_random_ties_are_uniform() -> None:
     # Many copies of a list of three tied documents: each of the 6 orders should come up a sixth of the time.
     n_lists = 6000
-    prepared = ListMLELoss(ties="random").prepare(np.zeros(3 * n_lists), np.arange(0, 3 * n_lists + 1, 3))
+    prepared = ListMLELoss(ties="random").bind(np.zeros(3 * n_lists), np.arange(0, 3 * n_lists + 1, 3)).prepared
     orders, counts = np.unique(prepared[0].reshape(-1, 3), axis=0, return_counts=True)
     assert len(orders) == 6
     # Standard deviation of a count is sqrt(6000 · 1/6 · 5/6) = 29.

@@ -11,9 +11,10 @@ from scipy.optimize import approx_fprime
 import podium
 from podium.losses import ListNetLoss
 from podium.losses.ties import DavidsonLoss
+from podium.numerics.loop import blocks_of_queries
 from podium.scorers import Linear
 from podium.scorers.base import StartOptions
-from podium.scorers.linear.one_pass import FusedLinearObjective, chunks_of_queries, worth_fusing
+from podium.scorers.linear.one_pass import FusedLinearObjective, worth_fusing
 from podium.scorers.standardization import Standardization
 from podium.training.objective import Objective, objective
 
@@ -112,14 +113,14 @@ def test_one_long_list_takes_the_general_form() -> None:
 def test_chunks_cover_all_queries_and_balance_documents() -> None:
     sizes = np.random.default_rng(1).integers(0, 60, 500)
     offsets = np.concatenate(([0], np.cumsum(sizes)))
-    bounds = chunks_of_queries(offsets, 16)
+    bounds = blocks_of_queries(offsets, 16)
     assert bounds[0] == 0
     assert bounds[-1] == 500
     assert (np.diff(bounds) > 0).all()
     documents = np.diff(offsets[bounds])
     assert documents.max() <= offsets[-1] / 16 + 60
-    assert chunks_of_queries(np.array([0, 0, 0]), 4).tolist() == [0, 2]  # no document at all
-    assert chunks_of_queries(np.array([0, 3]), 4).tolist() == [0, 1]
+    assert blocks_of_queries(np.array([0, 0, 0]), 4).tolist() == [0, 2]  # no document at all
+    assert blocks_of_queries(np.array([0, 3]), 4).tolist() == [0, 1]
 
 
 def test_a_loss_that_is_not_finite_is_an_error() -> None:

@@ -12,11 +12,11 @@ from sklearn.exceptions import ConvergenceWarning
 import podium
 from podium.losses import ListNetLoss
 from podium.losses.ties import DavidsonLoss
+from podium.numerics.optimizers import ADAM, Optimizer, take_step
 from podium.scorers import Linear
 from podium.scorers.base import Scorer, SmoothModel
 from podium.scorers.standardization import Standardization
 from podium.training import LBFGS, Problem, Stochastic, Validation
-from podium.training.optimizers import take_step
 
 
 class PlainModel(SmoothModel):
@@ -98,10 +98,10 @@ def test_l1_gives_the_zeros_of_the_optimum() -> None:
 def test_adam_steps_by_hand() -> None:
     # First step: both moments are unbiased to g and g², so each coordinate moves by the rate, towards −sign g.
     theta, moments = np.zeros(2), np.zeros((2, 2))
-    take_step(theta, np.array([0.5, -3.0]), moments, 1, 2, 0.1, 0.9, np.zeros(2))
+    take_step(theta, np.array([0.5, -3.0]), moments, 1, Optimizer(ADAM, 0.1, 0.9, np.zeros(2)))
     np.testing.assert_allclose(theta, [-0.1, 0.1], rtol=1e-6)
     # Second: m = 0.9·0.05 + 0.1·1 = 0.145, unbiased 0.145/0.19; v = (0.999·0.25 + 1)/1000, unbiased /0.001999.
-    take_step(theta, np.array([1.0, 0.0]), moments, 2, 2, 0.1, 0.9, np.zeros(2))
+    take_step(theta, np.array([1.0, 0.0]), moments, 2, Optimizer(ADAM, 0.1, 0.9, np.zeros(2)))
     expected = -0.1 - 0.1 * (0.145 / 0.19) / math.sqrt((0.999 * 0.25 + 1) / 1.999)
     assert theta[0] == pytest.approx(expected, rel=1e-6)
 
@@ -192,7 +192,7 @@ def test_the_loss_is_told_of_every_epoch() -> None:
     epochs = []
 
     class Listening(ListNetLoss):
-        def prepare_epoch(self, prepared, labels, offsets, epoch):
+        def prepare_epoch(self, prepared, data, epoch):
             epochs.append(epoch)
             return prepared
 

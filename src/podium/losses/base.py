@@ -5,16 +5,36 @@ from __future__ import annotations
 import math
 from copy import copy
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from functools import cached_property
+from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 
 from podium.core.parameters import Parameterized
 from podium.data.grouping import as_offsets
 from podium.data.preferences import Preferences
-from podium.numerics.calls import Call, pack, prepare_call
+from podium.numerics.calls import Packed, pack
 from podium.numerics.compiling import Kernel
-from podium.numerics.loop import over_queries
+from podium.numerics.grades import Groups, label_groups
+from podium.numerics.loop import (
+    Calls,
+    Derivatives,
+    Lists,
+    ModelRoutines,
+    OneList,
+    QueryError,
+    Sums,
+    Training,
+    blocks_of_queries,
+    loss_routine,
+    n_partial_sums,
+    new_sums,
+    run_epoch,
+    visit,
+)
+from podium.numerics.random import streams
+
+_NO_CURVATURE = {dtype: np.empty(0, dtype) for dtype in (np.dtype(np.float32), np.dtype(np.float64))}
 
 __all__ = ["BoundLoss", "Loss", "LossValue"]
 
@@ -32,8 +52,39 @@ class LossValue:
     """(n_documents,) diagonal second derivative (or the loss's stand-in for it), if asked for."""
 
 
+@dataclass(frozen=True)
+class LabeledLists:
+    """The labels that a loss is bound to."""
+
+    labels: Any
+    """(n_documents,) float64, or :class:`podium.Preferences`."""
+    offsets: np.ndarray
+    """(n_queries + 1,): query q owns the slice ``offsets[q]:offsets[q + 1]``."""
+    query_numbers: np.ndarray
+    """(n_queries,) the queries' numbers in the whole data set, of which this may be a part; random draws depend on
+    them, so that each part draws what the whole set would."""
+
+    @cached_property
+    def sizes(self) -> np.ndarray:
+        """(n_queries,) documents per query."""
+        return np.diff(self.offsets)
+
+    @property
+    def longest(self) -> int:
+        return int(self.sizes.max(initial=0))
+
+    @cached_property
+    def groups(self) -> Groups:
+        """Each query's documents by grade, best first."""
+        return label_groups(self.labels, self.offsets)
+
+    def streams(self, random_state: int, epoch: int = 0) -> np.ndarray:
+        """Return a stream of random numbers for each query (see :mod:`podium.numerics.random`)."""
+        return streams(random_state, epoch, self.query_numbers)
+
+
 class Loss(Parameterized):
-    """Base of all losses.
+    """Base class of all losses.
 
     A subclass declares its facts, names its compiled ``kernel`` (see :mod:`podium.numerics.loop`) and, in
     ``prepare``, does whatever depends on the labels alone. It holds parameters, never data.
@@ -55,8 +106,11 @@ class Loss(Parameterized):
     keeps_float32: ClassVar[bool] = False
     """Is its kernel also compiled for float32 scores? Worth it where the arithmetic is all there is; others compute in
     float64 whatever they are given."""
+    visits_pairs: ClassVar[bool] = False
+    """Does a list of ordinary length, a few hundred documents, take time that grows with its number of pairs? It
+    decides when a loop is worth sharing between threads."""
     cost: ClassVar[str] = "n"
-    """Operations for a list of n documents, for documentation and scheduling."""
+    """Operations for a list of n documents, for readers."""
 
     @property
     def n_parameters(self) -> int:
@@ -64,34 +118,35 @@ class Loss(Parameterized):
         return len(self.initial_parameters())
 
     def initial_parameters(self) -> np.ndarray:
-        """Where learning of the loss's own parameters starts, (n_parameters,) float64."""
+        """Return where learning of the loss's own parameters starts, (n_parameters,) float64."""
         return np.empty(0)
 
     def parameter_bounds(self) -> list[tuple[float | None, float | None]]:
-        """Smallest and largest value of each of the loss's own parameters; by default they are free."""
+        """Return the smallest and largest value of each of the loss's own parameters; by default they are free."""
         return [(None, None)] * self.n_parameters
 
-    def prepare(self, labels: np.ndarray, offsets: np.ndarray) -> tuple[Any, ...]:
-        """What the kernel needs to know of the labels and of the settings, computed (and checked) once per fit."""
+    def prepare(self, data: LabeledLists) -> tuple[Any, ...]:
+        """Return what the kernel needs to know of labels and parameters, computed (and checked) once per fit."""
         raise NotImplementedError(f"{type(self).__name__} does not say how to prepare labels")
 
-    def prepare_epoch(
-        self, prepared: tuple[Any, ...], labels: np.ndarray, offsets: np.ndarray, epoch: int
-    ) -> tuple[Any, ...]:
-        """What changes from one pass over the data to the next (fresh samples, reshuffled ties); by default nothing."""
+    def prepare_epoch(self, prepared: Any, data: LabeledLists, epoch: int) -> Any:
+        """Return ``prepared`` for another pass over the data (fresh samples, reshuffled ties); by default the same."""
         return prepared
 
     def likelihood(self) -> Loss | None:
-        """The loss whose value is exactly −log of the labels' probability under this model; None if there is none."""
+        """Return the loss whose value is exactly −log of the labels' probability under this model, or None."""
         return None
 
     def choose_kernel(self) -> Kernel:
-        """The compiled function of one query; a loss with variants picks by its parameters."""
+        """Return the compiled function of one query; a loss with variants picks by its parameters."""
         return type(self).kernel
 
-    def bind(self, labels: Any, offsets: Any, query_weight: Any = None) -> BoundLoss:
-        """The loss on given labels; evaluating it at many scores then does the label work once."""
-        return BoundLoss(self, labels, offsets, query_weight)
+    def bind(self, labels: Any, offsets: Any, query_weight: Any = None, query_numbers: Any = None) -> BoundLoss:
+        """Return the loss on given labels; evaluating it at many scores then does the label work once.
+
+        If these are part of a larger data set, ``query_numbers`` (n_queries,) are the queries' numbers in that set.
+        """
+        return BoundLoss(self, labels, offsets, query_weight, query_numbers)
 
     def value_and_gradient(
         self,
@@ -103,7 +158,7 @@ class Loss(Parameterized):
         parameters: Any = None,
         curvature: bool = False,
     ) -> LossValue:
-        """Mean loss over queries and its gradient with respect to each score.
+        """Return the mean loss over queries and its gradient with respect to each score.
 
         Parameters
         ----------
@@ -125,15 +180,19 @@ class Loss(Parameterized):
 class BoundLoss:
     """A loss together with the labels it is evaluated on."""
 
-    def __init__(self, loss: Loss, labels: Any, offsets: Any, query_weight: Any = None) -> None:
+    def __init__(
+        self, loss: Loss, labels: Any, offsets: Any, query_weight: Any = None, query_numbers: Any = None
+    ) -> None:
         self.loss = loss
         self.offsets = as_offsets(offsets)
         self.labels = _check_labels(labels, self.offsets, loss)
-        self.weights = _mean_weights(query_weight, len(self.offsets) - 1)
-        self.prepared = loss.prepare(self.labels, self.offsets)
+        n_queries = len(self.offsets) - 1
+        self.weights = _mean_weights(query_weight, n_queries)
+        self._all_queries = np.arange(n_queries, dtype=np.int64)
+        numbers = self._all_queries if query_numbers is None else _check_numbers(query_numbers, n_queries)
+        self.data = LabeledLists(self.labels, self.offsets, numbers)
         self.kernel = loss.choose_kernel()
-        self._packed = pack(self.prepared)
-        self._all_queries = np.arange(len(self.weights), dtype=np.int64)
+        self._set_prepared(loss.prepare(self.data))
 
     @property
     def n_queries(self) -> int:
@@ -141,18 +200,27 @@ class BoundLoss:
 
     def start_epoch(self, epoch: int) -> None:
         """Renew what the loss draws anew in each pass over the data."""
-        prepared = self.loss.prepare_epoch(self.prepared, self.labels, self.offsets, epoch)
+        prepared = self.loss.prepare_epoch(self.prepared, self.data, epoch)
         if prepared is not self.prepared:
-            self.prepared, self._packed = prepared, pack(prepared)
+            self._set_prepared(prepared)
 
-    def call(
-        self, scores: np.ndarray, gradient: np.ndarray, parameters: np.ndarray, curvature: np.ndarray | None = None
-    ) -> Call:
-        """What a compiled loop needs to evaluate the loss of a query (see :mod:`podium.numerics.calls`)."""
-        return prepare_call(self.kernel, self._packed, scores, gradient, parameters, curvature)
+    def _set_prepared(self, prepared: Any) -> None:
+        self.prepared = prepared
+        self._packed: Packed = pack(prepared)
+
+    @cached_property
+    def blocks(self) -> np.ndarray:
+        """Bounds of the blocks of queries over which values are summed."""
+        return _blocks(self.offsets)
+
+    @cached_property
+    def _work(self) -> np.ndarray:
+        """(n_queries,) about how many nanoseconds each query takes."""
+        sizes = self.data.sizes.astype(np.float64)
+        return sizes**2 if self.loss.visits_pairs else 10.0 * sizes
 
     def parameters(self, parameters: Any = None) -> np.ndarray:
-        """The loss's own parameters, checked; its initial ones if none are given."""
+        """Return the loss's own parameters, checked; its initial ones if none are given."""
         initial = self.loss.initial_parameters()
         if parameters is None:
             return initial
@@ -172,7 +240,7 @@ class BoundLoss:
         queries: np.ndarray | None = None,
         gradient: np.ndarray | None = None,
     ) -> LossValue:
-        """The loss at ``scores``.
+        """Return the loss at ``scores``.
 
         With ``queries`` (an index array), only these are evaluated and only their slices of the gradient are
         written, each still scaled by its weight in the mean over all queries. ``gradient`` is the array to write to:
@@ -185,44 +253,90 @@ class BoundLoss:
         if curvature and not self.loss.has_curvature:
             raise ValueError(f"{type(self.loss).__name__} has no second derivative to give")
         new = np.empty_like if queries is None else np.zeros_like  # what is not written must not be garbage
-        queries = self._all_queries if queries is None else self._check_queries(queries)
+        queries = None if queries is None else self._check_queries(queries)
         gradient = new(scores) if gradient is None else _check_output(gradient, scores)
-        d2_scores = new(scores) if curvature else np.empty(0, scores.dtype)
-        values, d_parameters = self._evaluate(scores, parameters, queries, gradient, d2_scores)
-        return LossValue(float(values.sum()), gradient, d_parameters.sum(axis=0), d2_scores if curvature else None)
+        d2_scores = new(scores) if curvature else None
+        sums = self.visit(scores, gradient, parameters, curvature=d2_scores, queries=queries)
+        total = sums.totals.sum(axis=0)
+        if not math.isfinite(total[0]):
+            self._explain_value(scores, parameters, self._all_queries if queries is None else queries)
+        return LossValue(float(total[0]), gradient, total[1:], d2_scores)
 
     def per_query(self, scores: Any, *, parameters: Any = None) -> np.ndarray:
-        """(n_queries,) the loss of each query by itself, whatever its weight."""
-        scores = self._check_scores(scores).astype(np.float64)
+        """Return (n_queries,) the loss of each query by itself, whatever its weight."""
+        scores, parameters = self._check_scores(scores).astype(np.float64), self.parameters(parameters)
+        values = self._values(scores, parameters, self._all_queries)
+        if not np.isfinite(values).all():
+            self._explain_value(scores, parameters, self._all_queries)
+        return values
+
+    def visit(
+        self,
+        scores: np.ndarray,
+        gradient: np.ndarray,
+        parameters: np.ndarray,
+        *,
+        curvature: np.ndarray | None = None,
+        queries: np.ndarray | None = None,
+        model: ModelRoutines | None = None,
+        bounds: np.ndarray | None = None,
+        sums: Sums | None = None,
+    ) -> Sums:
+        """Run the loop over queries (see :mod:`podium.numerics.loop`) and return the sums over its blocks.
+
+        With a ``model``, this writes its scores to ``scores`` and the sum of its backward calls to ``sums.gradient``.
+        ``bounds`` are those of the blocks, and ``sums`` room for them that is used again. What is wrong with a query
+        that cannot be computed is raised here; whether the values are finite is for the caller to see.
+        """
+        if bounds is None:
+            bounds = self.blocks if queries is None else _blocks(np.append(0, np.cumsum(self.data.sizes[queries])))
+        work = float((self._work if queries is None else self._work[queries]).sum())
+        n_gradient = 0
+        if model is not None:
+            n_gradient, work = model.n_gradient, work + model.work
+        sums = new_sums(len(bounds) - 1, len(parameters), n_gradient) if sums is None else sums
+        lists = Lists(self.offsets, self.weights, self._all_queries if queries is None else queries)
+        curvature = _NO_CURVATURE[scores.dtype] if curvature is None else curvature
+        loss = loss_routine(self.kernel, self._packed, scores, gradient, curvature, parameters)
+        try:
+            visit(Calls.of(loss, model), lists, bounds, sums, work)
+        except QueryError as fault:
+            self._explain_fault(fault, scores, parameters)
+        return sums
+
+    def run_epoch(
+        self,
+        scores: np.ndarray,
+        gradient: np.ndarray,
+        model: ModelRoutines,
+        order: np.ndarray,
+        training: Training,
+        n_steps: int,
+        sums: Sums | None = None,
+    ) -> tuple[float, int]:
+        """Take stochastic steps over the queries in ``order`` (see :func:`podium.numerics.loop.run_epoch`).
+
+        The loss's own parameters are the last ones of ``training.theta``. Returns the mean loss met on the way, which
+        the caller must check to be finite, and the number of steps taken so far.
+        """
+        n_own = self.loss.n_parameters
+        parameters = training.theta[len(training.theta) - n_own :]
+        sums = new_sums(1, n_own, model.n_gradient) if sums is None else sums
+        loss = loss_routine(self.kernel, self._packed, scores, gradient, _NO_CURVATURE[scores.dtype], parameters)
+        try:
+            return run_epoch(Calls.of(loss, model), Lists(self.offsets, self.weights, order), training, n_steps, sums)
+        except QueryError as fault:
+            self._explain_fault(fault, scores, parameters)
+
+    def _values(self, scores: np.ndarray, parameters: np.ndarray, queries: np.ndarray) -> np.ndarray:
+        """Return the loss of each of these queries, unweighted: each is a block."""
         equal = copy(self)
         equal.weights = np.ones_like(self.weights)
-        gradient, none = np.empty_like(scores), np.empty(0)
-        return equal._evaluate(scores, self.parameters(parameters), self._all_queries, gradient, none)[0]
-
-    def _evaluate(
-        self, scores: np.ndarray, parameters: np.ndarray, queries: np.ndarray, gradient: np.ndarray, d2: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Weighted values and parameter gradients query by query; writes ``gradient`` and, unless empty, ``d2``."""
-        values = np.empty(len(queries))
-        d_parameters = np.empty((len(queries), len(parameters)))
-        call = self.call(scores, gradient, parameters, d2)
-        over_queries(
-            call.entry,
-            call.address,
-            self.offsets,
-            self.weights,
-            queries,
-            gradient,
-            d2,
-            values,
-            d_parameters,
-        )
-        if not math.isfinite(values.sum()):
-            self._explain(scores, queries, values)
-        return values, d_parameters
+        bounds = np.arange(len(queries) + 1)
+        return equal.visit(scores, np.empty_like(scores), parameters, queries=queries, bounds=bounds).totals[:, 0]
 
     def _in_float64(self, scores: np.ndarray, gradient: np.ndarray | None, **options: Any) -> LossValue:
-        """The loss at float32 scores, of a kernel that has float64 only."""
+        """Return the loss at float32 scores, of a kernel that has float64 only."""
         wide = None
         if gradient is not None:
             wide = _check_output(gradient, scores).astype(np.float64)  # a copy: queries not asked for keep their slices
@@ -232,9 +346,24 @@ class BoundLoss:
         curvature = None if result.d2_scores is None else result.d2_scores.astype(np.float32)
         return LossValue(result.value, gradient, result.d_parameters, curvature)
 
-    def _explain(self, scores: np.ndarray, queries: np.ndarray, values: np.ndarray) -> None:
+    def _explain_fault(self, fault: QueryError, scores: np.ndarray, parameters: np.ndarray) -> NoReturn:
+        """Raise what a query's kernel raises when it is called from Python, where its error can be seen."""
+        q = fault.query
+        s = scores[self.offsets[q] : self.offsets[q + 1]].copy()
+        try:
+            self.kernel(
+                OneList(s, q, int(self.offsets[q]), parameters),
+                self.prepared,
+                Derivatives(np.empty_like(s), np.empty(0, s.dtype), np.empty(len(parameters))),
+            )
+        except Exception as error:
+            raise RuntimeError(f"{type(self.loss).__name__} failed on query number {q}: {error}") from error
+        raise fault
+
+    def _explain_value(self, scores: np.ndarray, parameters: np.ndarray, queries: np.ndarray) -> NoReturn:
         """Raise, naming the query whose loss is not finite. Every kernel turns scores that are not into such a loss."""
-        k = int(np.flatnonzero(~np.isfinite(values))[0])
+        values = self._values(scores, parameters, queries)
+        k = int(np.flatnonzero(~np.isfinite(values * self.weights[queries]))[0])
         q = int(queries[k])
         s = scores[self.offsets[q] : self.offsets[q + 1]]
         bad = np.flatnonzero(~np.isfinite(s))
@@ -264,8 +393,19 @@ class BoundLoss:
         return array
 
 
+def _blocks(offsets: np.ndarray) -> np.ndarray:
+    return blocks_of_queries(offsets, n_partial_sums(int(offsets[-1]), 1))
+
+
+def _check_numbers(query_numbers: Any, n_queries: int) -> np.ndarray:
+    array = np.ascontiguousarray(query_numbers, dtype=np.int64)
+    if array.shape != (n_queries,) or (array < 0).any():
+        raise ValueError(f"query_numbers must be {n_queries} numbers of queries, 0 or more; got {query_numbers!r}")
+    return array
+
+
 def _writable(array: np.ndarray) -> np.ndarray:
-    """A copy of a read-only array: compiled code has types for both, and one compilation should do."""
+    """Return a copy of a read-only array: compiled code has types for both, and one compilation should do."""
     return array if array.flags.writeable else array.copy()
 
 
@@ -302,7 +442,7 @@ def _check_labels(labels: Any, offsets: np.ndarray, loss: Loss) -> Any:
 
 
 def _mean_weights(query_weight: Any, n_queries: int) -> np.ndarray:
-    """Weights that turn a sum over queries into the (weighted) mean."""
+    """Return weights that turn a sum over queries into the (weighted) mean."""
     if query_weight is None:
         return np.full(n_queries, 1.0 / max(n_queries, 1))
     weights = np.ascontiguousarray(query_weight, dtype=np.float64)

@@ -24,12 +24,12 @@ import numpy as np
 from numba import njit, prange
 
 from podium.core.parameters import require_choice, require_count, require_number
-from podium.losses.base import Loss
+from podium.losses.base import LabeledLists, Loss
 from podium.metrics import Metric, metric
 from podium.numerics.compiling import ONLY_PRANGE
 from podium.numerics.elementary import FAST, exp
 from podium.numerics.grades import label_groups
-from podium.numerics.random import streams
+from podium.numerics.loop import Derivatives, OneList
 from podium.numerics.ranks.energy import PAIR_WEIGHTS, PairWeight, rank_weights
 from podium.numerics.ranks.samples import all_rankings, count_rankings, sample_rankings
 
@@ -85,14 +85,15 @@ class BoltzRankLoss(Loss):
         self.g = g
         self.random_state = random_state
 
-    def prepare(self, labels: np.ndarray, offsets: np.ndarray) -> tuple[Any, ...]:
+    def prepare(self, data: LabeledLists) -> tuple[Any, ...]:
+        labels, offsets = data.labels, data.offsets
         require_number("weight", self.weight, at_least=0)
         if self.weight > 1:
             raise ValueError(f"weight must lie between 0 and 1; got {self.weight!r}")
         require_count("n_samples", self.n_samples, at_least=2)
         require_count("random_state", self.random_state, at_least=0)
         h, straight = _weights_by_query(_pair_weight(self.g), offsets), self.g in ("linear", "sign")
-        sample = draw_sample(labels, offsets, self.n_samples, self.random_state)
+        sample = draw_sample(labels, offsets, self.n_samples, data.streams(self.random_state))
         target = _probabilities(labels, offsets, *sample, h, straight)
         gains = judge(sample, worth_at_least_nothing(metric(self.metric)), labels, offsets)
         return (*sample, target, gains, h, straight, float(self.weight))
@@ -109,7 +110,7 @@ class Sample(NamedTuple):
     """(n_queries + 1,): query q has the rankings ``first[q]:first[q + 1]``; none if its labels say nothing."""
 
 
-def draw_sample(labels: np.ndarray, offsets: np.ndarray, n_samples: int, random_state: int) -> Sample:
+def draw_sample(labels: np.ndarray, offsets: np.ndarray, n_samples: int, streams: np.ndarray) -> Sample:
     """``n_samples`` rankings of each query, or all there are."""
     groups = label_groups(labels, offsets)
     sizes = np.diff(offsets)
@@ -119,7 +120,7 @@ def draw_sample(labels: np.ndarray, offsets: np.ndarray, n_samples: int, random_
     first = np.concatenate(([0], np.cumsum(counts)))
     first_place = np.concatenate(([0], np.cumsum(counts * sizes)))
     places = np.empty(first_place[-1], np.uint16 if sizes.max(initial=0) <= 1 << 16 else np.uint32)
-    _fill_sample(*groups, offsets, complete, streams(random_state, 0, len(sizes)), places, first_place)
+    _fill_sample(*groups, offsets, complete, streams, places, first_place)
     return Sample(places, first_place, first)
 
 
@@ -210,16 +211,9 @@ def _probabilities(
 
 
 @njit(error_model="numpy")
-def boltzrank(
-    scores: np.ndarray,
-    prepared: Any,
-    q: int,
-    start: int,
-    parameters: np.ndarray,
-    gradient: np.ndarray,
-    curvature: np.ndarray,
-    d_parameters: np.ndarray,
-) -> float:
+def boltzrank(given: OneList, prepared: Any, out: Derivatives) -> float:
+    scores, q, start = given.scores, given.query, given.start
+    gradient = out.gradient
     places, first_place, first, target, gains, h, straight, weight = prepared
     m, h = len(scores), h[start : start + len(scores)]
     s = _centred(scores)

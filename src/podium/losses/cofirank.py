@@ -22,10 +22,11 @@ import numpy as np
 from numba import njit
 
 from podium.core.parameters import require_count
-from podium.losses.base import Loss
+from podium.losses.base import LabeledLists, Loss
 from podium.losses.lambdarank import gain_shares
 from podium.numerics.elementary import all_finite
 from podium.numerics.grades import label_groups
+from podium.numerics.loop import Derivatives, OneList
 from podium.numerics.sorting import descending
 
 __all__ = ["CoFiRankLoss"]
@@ -56,7 +57,8 @@ class CoFiRankLoss(Loss):
     def __init__(self, k: int | None = None) -> None:
         self.k = k
 
-    def prepare(self, labels: np.ndarray, offsets: np.ndarray) -> tuple[Any, ...]:
+    def prepare(self, data: LabeledLists) -> tuple[Any, ...]:
+        labels, offsets = data.labels, data.offsets
         if self.k is not None:
             require_count("k", self.k)
         longest = int(np.diff(offsets).max(initial=0))
@@ -83,16 +85,9 @@ def _label_discounts(
 
 
 @njit(error_model="numpy")
-def cofirank(
-    scores: np.ndarray,
-    prepared: Any,
-    q: int,
-    start: int,
-    parameters: np.ndarray,
-    gradient: np.ndarray,
-    curvature: np.ndarray,
-    d_parameters: np.ndarray,
-) -> float:
+def cofirank(given: OneList, prepared: Any, out: Derivatives) -> float:
+    scores, q, start = given.scores, given.query, given.start
+    gradient = out.gradient
     n = len(scores)
     shares, label_discounts = prepared[0][start : start + n], prepared[1][start : start + n]
     discounts, has_order = prepared[2], prepared[3]

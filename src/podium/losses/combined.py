@@ -15,10 +15,11 @@ import numpy as np
 from numba import njit
 
 from podium.core.parameters import require_number
-from podium.losses.base import Loss
+from podium.losses.base import LabeledLists, Loss
 from podium.losses.pointwise import add_regression
 from podium.losses.targets import Targets, grade_targets
 from podium.numerics.compiling import Kernel, with_globals
+from podium.numerics.loop import Derivatives, OneList
 
 __all__ = ["WithRegression"]
 
@@ -70,17 +71,16 @@ class WithRegression(Loss):
     def choose_kernel(self) -> Kernel:
         return _with_regression_of(self.loss.choose_kernel())
 
-    def prepare(self, labels: np.ndarray, offsets: np.ndarray) -> tuple[Any, ...]:
+    def prepare(self, data: LabeledLists) -> tuple[Any, ...]:
+        labels, offsets = data.labels, data.offsets
         require_number("weight", self.weight, at_least=0.0)
         sizes = np.diff(offsets)
         weights = self.weight / np.maximum(sizes, 1) if self.normalize else np.full(len(sizes), float(self.weight))
-        return grade_targets(labels, self.targets), weights, *self.loss.prepare(labels, offsets)
+        return grade_targets(labels, self.targets), weights, self.loss.prepare(data)
 
-    def prepare_epoch(
-        self, prepared: tuple[Any, ...], labels: np.ndarray, offsets: np.ndarray, epoch: int
-    ) -> tuple[Any, ...]:
-        targets, weights, *inner = prepared
-        return targets, weights, *self.loss.prepare_epoch(tuple(inner), labels, offsets, epoch)
+    def prepare_epoch(self, prepared: Any, data: LabeledLists, epoch: int) -> Any:
+        targets, weights, inner = prepared
+        return targets, weights, self.loss.prepare_epoch(inner, data, epoch)
 
 
 def one_query(*_: Any) -> float:
@@ -88,19 +88,11 @@ def one_query(*_: Any) -> float:
     raise AssertionError("a template was called without a kernel")
 
 
-def _with_regression(
-    scores: np.ndarray,
-    prepared: Any,
-    q: int,
-    start: int,
-    parameters: np.ndarray,
-    gradient: np.ndarray,
-    curvature: np.ndarray,
-    d_parameters: np.ndarray,
-) -> float:
-    value = one_query(scores, prepared[2:], q, start, parameters, gradient, curvature, d_parameters)
+def _with_regression(given: OneList, prepared: Any, out: Derivatives) -> float:
+    scores, q, start = given.scores, given.query, given.start
+    value = one_query(given, prepared[2], out)
     targets = prepared[0][start : start + len(scores)]
-    return value + add_regression(scores, targets, prepared[1][q], gradient, curvature)
+    return value + add_regression(scores, targets, prepared[1][q], out.gradient, out.curvature)
 
 
 @cache

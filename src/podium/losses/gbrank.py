@@ -17,11 +17,12 @@ import numpy as np
 from numba import njit
 
 from podium.core.parameters import require_number
-from podium.losses.base import Loss
+from podium.losses.base import LabeledLists, Loss
 from podium.losses.pointwise import add_regression
 from podium.losses.ranksvm import ranksvm
 from podium.losses.targets import Targets, grade_targets
 from podium.numerics.grades import Groups, count_pairs, grade_index, label_groups, pair_scale
+from podium.numerics.loop import Derivatives, OneList
 
 __all__ = ["GBRankLoss"]
 
@@ -66,7 +67,8 @@ class GBRankLoss(Loss):
     def shift_invariant(self) -> bool:  # type: ignore[override]
         return not self.regression
 
-    def prepare(self, labels: np.ndarray, offsets: np.ndarray) -> tuple[Any, ...]:
+    def prepare(self, data: LabeledLists) -> tuple[Any, ...]:
+        labels, offsets = data.labels, data.offsets
         require_number("ties", self.ties, at_least=0.0)
         require_number("regression", self.regression, at_least=0.0)
         groups = label_groups(labels, offsets)
@@ -85,16 +87,9 @@ def _count_ties(groups: Groups, sizes: np.ndarray) -> np.ndarray:
 
 
 @njit(error_model="numpy")
-def gbrank(
-    scores: np.ndarray,
-    prepared: Any,
-    q: int,
-    start: int,
-    parameters: np.ndarray,
-    gradient: np.ndarray,
-    curvature: np.ndarray,
-    d_parameters: np.ndarray,
-) -> float:
+def gbrank(given: OneList, prepared: Any, out: Derivatives) -> float:
+    scores, q, start = given.scores, given.query, given.start
+    gradient, curvature = out.gradient, out.curvature
     n = len(scores)
     orders, all_bounds, first, grades, scale, margin, squared, all_targets, ties, weights = prepared
     hinge = orders, all_bounds, first, grades, scale, margin, squared
@@ -102,7 +97,7 @@ def gbrank(
     lead = np.empty(n)
     for i in range(n):
         lead[i] = scores[i] - targets[i]
-    value = ranksvm(lead, hinge, q, start, parameters, gradient, curvature, d_parameters)
+    value = ranksvm(OneList(lead, q, start, given.parameters), hinge, out)
     if ties[q] > 0.0:
         order, bounds = orders[start : start + n], all_bounds[first[q] : first[q + 1]]
         value += _pull_together(scores, order, bounds, ties[q], gradient, curvature)

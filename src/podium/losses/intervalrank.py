@@ -26,13 +26,14 @@ import numpy as np
 from numba import njit
 
 from podium.core.parameters import require_number
-from podium.losses.base import Loss
+from podium.losses.base import LabeledLists, Loss
 from podium.losses.pointwise import add_regression
 from podium.losses.targets import Targets, grade_targets
 from podium.numerics.elementary import all_finite
 from podium.numerics.grades import Groups, label_groups
 from podium.numerics.intervals.barrier import barrier_terms, solve_with_barrier
 from podium.numerics.intervals.chain import solve_intervals
+from podium.numerics.loop import Derivatives, OneList
 from podium.numerics.sorting import descending
 
 __all__ = ["IntervalRankLoss", "IsotonicLoss"]
@@ -108,7 +109,8 @@ class IntervalRankLoss(_Intervals):
     def shift_invariant(self) -> bool:  # type: ignore[override]
         return not self.regression
 
-    def prepare(self, labels: np.ndarray, offsets: np.ndarray) -> tuple[Any, ...]:
+    def prepare(self, data: LabeledLists) -> tuple[Any, ...]:
+        labels, offsets = data.labels, data.offsets
         for name in ("separation", "width"):
             if getattr(self, name) != math.inf:
                 require_number(name, getattr(self, name), at_least=0.0)
@@ -143,7 +145,8 @@ class IsotonicLoss(_Intervals):
     def __init__(self, targets: Targets = None) -> None:
         self.targets = targets
 
-    def prepare(self, labels: np.ndarray, offsets: np.ndarray) -> tuple[Any, ...]:
+    def prepare(self, data: LabeledLists) -> tuple[Any, ...]:
+        labels, offsets = data.labels, data.offsets
         return self._prepare(labels, offsets, self.targets, (math.inf, 0.0, 0.0, 0.0, 0.0))
 
 
@@ -158,16 +161,9 @@ def _check_size(groups: Groups, offsets: np.ndarray) -> None:
 
 
 @njit(error_model="numpy")
-def intervals(
-    scores: np.ndarray,
-    prepared: Any,
-    q: int,
-    start: int,
-    parameters: np.ndarray,
-    gradient: np.ndarray,
-    curvature: np.ndarray,
-    d_parameters: np.ndarray,
-) -> float:
+def intervals(given: OneList, prepared: Any, out: Derivatives) -> float:
+    scores, q, start = given.scores, given.query, given.start
+    gradient, curvature = out.gradient, out.curvature
     n = len(scores)
     orders, all_bounds, first, all_targets, separation, width, weight, barrier, tolerance = prepared
     order, best_first = orders[start : start + n], all_bounds[first[q] : first[q + 1]]

@@ -23,9 +23,10 @@ import numpy as np
 from numba import njit
 
 from podium.core.parameters import require_choice, require_count, require_number
-from podium.losses.base import Loss
+from podium.losses.base import LabeledLists, Loss
 from podium.numerics.elementary import FAST, all_finite, exp, log1p_unit
 from podium.numerics.grades import label_order
+from podium.numerics.loop import Derivatives, OneList
 from podium.numerics.sorting import descending
 
 __all__ = ["LambdaRankLoss"]
@@ -91,7 +92,8 @@ class LambdaRankLoss(Loss):
         self.normalize = normalize
         self.truncated_ideal = truncated_ideal
 
-    def prepare(self, labels: np.ndarray, offsets: np.ndarray) -> tuple[Any, ...]:
+    def prepare(self, data: LabeledLists) -> tuple[Any, ...]:
+        labels, offsets = data.labels, data.offsets
         name, cutoff = _parse(self.metric)
         require_number("sigma", self.sigma, above=0.0)
         if self.truncation is not None:
@@ -149,16 +151,9 @@ def _inverse_ideal(gains: np.ndarray, order: np.ndarray, offsets: np.ndarray, di
 
 
 @njit(error_model="numpy")
-def lambdarank(
-    scores: np.ndarray,
-    prepared: Any,
-    q: int,
-    start: int,
-    parameters: np.ndarray,
-    gradient: np.ndarray,
-    curvature: np.ndarray,
-    d_parameters: np.ndarray,
-) -> float:
+def lambdarank(given: OneList, prepared: Any, out: Derivatives) -> float:
+    scores, start = given.scores, given.start
+    gradient, curvature = out.gradient, out.curvature
     n = len(scores)
     values, discounts, metric, truncation, sigma, normalize = prepared
     if not all_finite(scores):

@@ -17,10 +17,10 @@ import numpy as np
 from numba import njit
 
 from podium.core.parameters import require_choice
-from podium.losses.base import Loss
+from podium.losses.base import LabeledLists, Loss
 from podium.numerics.elementary import FAST, SAFE_RANGE, exp, extent, log
 from podium.numerics.grades import Groups, label_groups, shuffle_ties
-from podium.numerics.random import streams
+from podium.numerics.loop import Derivatives, OneList
 
 __all__ = ["ListMLELoss"]
 
@@ -60,34 +60,26 @@ class ListMLELoss(Loss):
     def likelihood(self) -> Loss:
         return self
 
-    def prepare(self, labels: np.ndarray, offsets: np.ndarray) -> tuple[Any, ...]:
+    def prepare(self, data: LabeledLists) -> tuple[Any, ...]:
+        labels, offsets = data.labels, data.offsets
         require_choice("ties", self.ties, ("stable", "random"))
         groups = label_groups(labels, offsets)
-        return self._in_order(groups, groups.order, offsets, epoch=0)
+        return self._in_order(groups, groups.order, data, epoch=0)
 
-    def prepare_epoch(
-        self, prepared: tuple[Any, ...], labels: np.ndarray, offsets: np.ndarray, epoch: int
-    ) -> tuple[Any, ...]:
+    def prepare_epoch(self, prepared: Any, data: LabeledLists, epoch: int) -> Any:
         _, *groups = prepared
-        return self._in_order(Groups(*groups), prepared[0], offsets, epoch)
+        return self._in_order(Groups(*groups), prepared[0], data, epoch)
 
-    def _in_order(self, groups: Groups, order: np.ndarray, offsets: np.ndarray, epoch: int) -> tuple[Any, ...]:
+    def _in_order(self, groups: Groups, order: np.ndarray, data: LabeledLists, epoch: int) -> tuple[Any, ...]:
         if self.ties == "random":
-            order = shuffle_ties(*groups, offsets, streams(self.random_state, epoch, len(offsets) - 1))
+            order = shuffle_ties(*groups, data.offsets, data.streams(self.random_state, epoch))
         return order, *groups
 
 
 @njit(error_model="numpy")
-def listmle(
-    scores: np.ndarray,
-    prepared: Any,
-    q: int,
-    start: int,
-    parameters: np.ndarray,
-    gradient: np.ndarray,
-    curvature: np.ndarray,
-    d_parameters: np.ndarray,
-) -> float:
+def listmle(given: OneList, prepared: Any, out: Derivatives) -> float:
+    scores, start = given.scores, given.start
+    gradient, curvature = out.gradient, out.curvature
     order = prepared[0][start : start + len(scores)]
     low, high = extent(scores)
     if high - low <= SAFE_RANGE:

@@ -17,9 +17,10 @@ import numpy as np
 from numba import njit, prange
 
 from podium.core.parameters import require_choice, require_number
-from podium.losses.base import Loss
+from podium.losses.base import LabeledLists, Loss
 from podium.numerics.compiling import ONLY_PRANGE, Kernel
 from podium.numerics.elementary import FAST, exp, log
+from podium.numerics.loop import Derivatives, OneList
 
 __all__ = ["ListNetLoss"]
 
@@ -60,7 +61,8 @@ class ListNetLoss(Loss):
     transform: str = "identity"
     temperature: float = 1.0
 
-    def prepare(self, labels: np.ndarray, offsets: np.ndarray) -> tuple[Any, ...]:
+    def prepare(self, data: LabeledLists) -> tuple[Any, ...]:
+        labels, offsets = data.labels, data.offsets
         if self.k not in (1, 2, 3):
             raise ValueError(f"k must be 1, 2 or 3; got {self.k!r}")
         require_number("temperature", self.temperature, above=0.0)
@@ -90,17 +92,10 @@ def _softmax(logits: np.ndarray, offsets: np.ndarray) -> np.ndarray:
 
 
 @njit(fastmath=FAST, error_model="numpy")
-def listnet(
-    scores: np.ndarray,
-    prepared: Any,
-    q: int,
-    start: int,
-    parameters: np.ndarray,
-    gradient: np.ndarray,
-    curvature: np.ndarray,
-    d_parameters: np.ndarray,
-) -> float:
+def listnet(given: OneList, prepared: Any, out: Derivatives) -> float:
     """k = 1."""
+    scores, start = given.scores, given.start
+    gradient, curvature = out.gradient, out.curvature
     number = gradient.dtype.type  # keeps float32 loops free of float64, which would halve their speed
     n = len(scores)
     target = prepared[0][start : start + n]
@@ -141,17 +136,10 @@ def _dot(target: np.ndarray, scores: np.ndarray, top: float) -> float:
 
 
 @njit(error_model="numpy")
-def listnet_top_k(
-    scores: np.ndarray,
-    prepared: Any,
-    q: int,
-    start: int,
-    parameters: np.ndarray,
-    gradient: np.ndarray,
-    curvature: np.ndarray,
-    d_parameters: np.ndarray,
-) -> float:
+def listnet_top_k(given: OneList, prepared: Any, out: Derivatives) -> float:
     """With F from :func:`_log_sums`, the cross entropy is F(s) − ⟨∇F(logits), s⟩: ∇F(logits) is the target."""
+    scores, start = given.scores, given.start
+    gradient, curvature = out.gradient, out.curvature
     n = len(scores)
     targets, all_logits, k = prepared
     target, logits = targets[start : start + n], all_logits[start : start + n]

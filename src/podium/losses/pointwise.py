@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from podium.losses.base import Loss
+from podium.losses.base import LabeledLists, Loss
 from podium.losses.targets import Targets, grade_targets
 from podium.numerics.elementary import FAST
+from podium.numerics.loop import Derivatives, OneList
 
 __all__ = ["QueryOffsetLoss", "RegressionLoss"]
 
@@ -50,7 +51,8 @@ class RegressionLoss(Loss):
         self.normalize = normalize
         self.targets = targets
 
-    def prepare(self, labels: np.ndarray, offsets: np.ndarray) -> tuple[Any, ...]:
+    def prepare(self, data: LabeledLists) -> tuple[Any, ...]:
+        labels, offsets = data.labels, data.offsets
         return _targets_and_scale(self, labels, offsets)
 
 
@@ -82,7 +84,8 @@ class QueryOffsetLoss(Loss):
         self.normalize = normalize
         self.targets = targets
 
-    def prepare(self, labels: np.ndarray, offsets: np.ndarray) -> tuple[Any, ...]:
+    def prepare(self, data: LabeledLists) -> tuple[Any, ...]:
+        labels, offsets = data.labels, data.offsets
         return _targets_and_scale(self, labels, offsets)
 
 
@@ -93,16 +96,9 @@ def _targets_and_scale(loss: RegressionLoss | QueryOffsetLoss, labels: np.ndarra
 
 
 @njit(fastmath=FAST, error_model="numpy")
-def regression(
-    scores: np.ndarray,
-    prepared: Any,
-    q: int,
-    start: int,
-    parameters: np.ndarray,
-    gradient: np.ndarray,
-    curvature: np.ndarray,
-    d_parameters: np.ndarray,
-) -> float:
+def regression(given: OneList, prepared: Any, out: Derivatives) -> float:
+    scores, q, start = given.scores, given.query, given.start
+    gradient, curvature = out.gradient, out.curvature
     labels, scale = prepared[0][start : start + len(scores)], prepared[1][q]
     squares = 0.0
     for i in range(len(scores)):
@@ -115,16 +111,9 @@ def regression(
 
 
 @njit(fastmath=FAST, error_model="numpy")
-def query_offset(
-    scores: np.ndarray,
-    prepared: Any,
-    q: int,
-    start: int,
-    parameters: np.ndarray,
-    gradient: np.ndarray,
-    curvature: np.ndarray,
-    d_parameters: np.ndarray,
-) -> float:
+def query_offset(given: OneList, prepared: Any, out: Derivatives) -> float:
+    scores, q, start = given.scores, given.query, given.start
+    gradient, curvature = out.gradient, out.curvature
     n = len(scores)
     labels, scale = prepared[0][start : start + n], prepared[1][q]
     offset, squares = 0.0, 0.0

@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from podium.losses.base import Loss
+from podium.losses.base import LabeledLists, Loss
 from podium.numerics.elementary import FAST, all_finite, exp, extent, log, log1p_unit, split
 from podium.numerics.grades import label_groups, pair_scale
+from podium.numerics.loop import Derivatives, OneList
 from podium.numerics.pairs.gaps import over_pairs
 from podium.numerics.pairs.graded import add_pair_gradient, node_differences, pair_histogram
 from podium.numerics.pairs.grid import count_nodes, grid_is_cheaper, spacing
@@ -59,22 +60,16 @@ class RankNetLoss(Loss):
         self.normalize = normalize
         self.tolerance = tolerance
 
-    def prepare(self, labels: np.ndarray, offsets: np.ndarray) -> tuple[Any, ...]:
+    def prepare(self, data: LabeledLists) -> tuple[Any, ...]:
+        labels, offsets = data.labels, data.offsets
         groups = label_groups(labels, offsets)
         return *groups, pair_scale(groups, self.normalize), spacing(self.tolerance)
 
 
 @njit(error_model="numpy")
-def ranknet(
-    scores: np.ndarray,
-    prepared: Any,
-    q: int,
-    start: int,
-    parameters: np.ndarray,
-    gradient: np.ndarray,
-    curvature: np.ndarray,
-    d_parameters: np.ndarray,
-) -> float:
+def ranknet(given: OneList, prepared: Any, out: Derivatives) -> float:
+    scores, q, start = given.scores, given.query, given.start
+    gradient, curvature = out.gradient, out.curvature
     orders, all_bounds, first, scale, h = prepared
     order, bounds = orders[start : start + len(scores)], all_bounds[first[q] : first[q + 1]]
     if not all_finite(scores):

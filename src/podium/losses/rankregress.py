@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from podium.losses.base import Loss
+from podium.losses.base import LabeledLists, Loss
 from podium.numerics.grades import label_groups, pair_scale
+from podium.numerics.loop import Derivatives, OneList
 
 __all__ = ["RankRegressLoss"]
 
@@ -45,22 +46,16 @@ class RankRegressLoss(Loss):
     def __init__(self, normalize: bool = True) -> None:
         self.normalize = normalize
 
-    def prepare(self, labels: np.ndarray, offsets: np.ndarray) -> tuple[Any, ...]:
+    def prepare(self, data: LabeledLists) -> tuple[Any, ...]:
+        labels, offsets = data.labels, data.offsets
         groups = label_groups(labels, offsets)
         return *groups, pair_scale(groups, self.normalize)
 
 
 @njit(error_model="numpy")
-def rankregress(
-    scores: np.ndarray,
-    prepared: Any,
-    q: int,
-    start: int,
-    parameters: np.ndarray,
-    gradient: np.ndarray,
-    curvature: np.ndarray,
-    d_parameters: np.ndarray,
-) -> float:
+def rankregress(given: OneList, prepared: Any, out: Derivatives) -> float:
+    scores, q, start = given.scores, given.query, given.start
+    gradient, curvature = out.gradient, out.curvature
     n = len(scores)
     orders, all_bounds, first, scales = prepared
     order, bounds, scale = orders[start : start + n], all_bounds[first[q] : first[q + 1]], scales[q]

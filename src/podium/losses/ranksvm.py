@@ -19,9 +19,10 @@ import numpy as np
 from numba import njit
 
 from podium.core.parameters import require_number
-from podium.losses.base import Loss
+from podium.losses.base import LabeledLists, Loss
 from podium.numerics.elementary import FAST, all_finite
 from podium.numerics.grades import grade_index, label_groups, pair_scale
+from podium.numerics.loop import Derivatives, OneList
 from podium.numerics.pairs.gaps import over_pairs
 from podium.numerics.sorting import descending
 
@@ -63,7 +64,8 @@ class RankSVMLoss(Loss):
         self.margin = margin
         self.normalize = normalize
 
-    def prepare(self, labels: np.ndarray, offsets: np.ndarray) -> tuple[Any, ...]:
+    def prepare(self, data: LabeledLists) -> tuple[Any, ...]:
+        labels, offsets = data.labels, data.offsets
         require_number("margin", self.margin, above=0.0)
         groups = label_groups(labels, offsets)
         scale = pair_scale(groups, self.normalize)
@@ -71,16 +73,9 @@ class RankSVMLoss(Loss):
 
 
 @njit(error_model="numpy")
-def ranksvm(
-    scores: np.ndarray,
-    prepared: Any,
-    q: int,
-    start: int,
-    parameters: np.ndarray,
-    gradient: np.ndarray,
-    curvature: np.ndarray,
-    d_parameters: np.ndarray,
-) -> float:
+def ranksvm(given: OneList, prepared: Any, out: Derivatives) -> float:
+    scores, q, start = given.scores, given.query, given.start
+    gradient, curvature = out.gradient, out.curvature
     n = len(scores)
     orders, all_bounds, first, grades, scale, margin, squared = prepared
     order, bounds = orders[start : start + n], all_bounds[first[q] : first[q + 1]]

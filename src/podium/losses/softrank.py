@@ -20,12 +20,13 @@ import numpy as np
 from numba import njit, prange
 
 from podium.core.parameters import require_choice, require_number
-from podium.losses.base import Loss
+from podium.losses.base import LabeledLists, Loss
 from podium.losses.boltzrank import worth_at_least_nothing
 from podium.metrics import Metric, metric
 from podium.metrics.gains import LN2, gain, log_discounts
 from podium.numerics.compiling import ONLY_PRANGE
 from podium.numerics.grades import label_order
+from podium.numerics.loop import Derivatives, OneList
 from podium.numerics.ranks.distributions import (
     APPROXIMATIONS,
     BINOMIAL,
@@ -88,7 +89,8 @@ class SoftRankLoss(Loss):
         """σ where the loss's own parameters are these."""
         return math.exp(parameters[0]) if len(parameters) else float(self.sigma)
 
-    def prepare(self, labels: np.ndarray, offsets: np.ndarray) -> tuple[Any, ...]:
+    def prepare(self, data: LabeledLists) -> tuple[Any, ...]:
+        labels, offsets = data.labels, data.offsets
         require_choice("approximation", self.approximation, APPROXIMATIONS)
         require_number("sigma", self.sigma, above=0)
         soft = metric(self.metric)
@@ -145,16 +147,9 @@ def _shares(
 
 
 @njit(error_model="numpy")
-def softrank(
-    scores: np.ndarray,
-    prepared: Any,
-    q: int,
-    start: int,
-    parameters: np.ndarray,
-    gradient: np.ndarray,
-    curvature: np.ndarray,
-    d_parameters: np.ndarray,
-) -> float:
+def softrank(given: OneList, prepared: Any, out: Derivatives) -> float:
+    scores, start, parameters = given.scores, given.start, given.parameters
+    gradient, d_parameters = out.gradient, out.d_parameters
     shares, discounts, approximation, sigma = prepared
     n = len(scores)
     s, shares, discounts = scores.astype(np.float64), shares[start : start + n], discounts[:n]

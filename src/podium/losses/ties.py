@@ -19,9 +19,10 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from podium.losses.base import Loss
+from podium.losses.base import LabeledLists, Loss
 from podium.numerics.elementary import FAST, all_finite, exp, extent, log1p
 from podium.numerics.grades import label_groups
+from podium.numerics.loop import Derivatives, OneList
 from podium.numerics.pairs.graded import (
     add_pair_gradient,
     add_tie_gradient,
@@ -196,30 +197,16 @@ def _one_list(
 
 
 @njit(error_model="numpy")
-def rao_kupper(
-    scores: np.ndarray,
-    prepared: Any,
-    q: int,
-    start: int,
-    parameters: np.ndarray,
-    gradient: np.ndarray,
-    curvature: np.ndarray,
-    d_parameters: np.ndarray,
-) -> float:
+def rao_kupper(given: OneList, prepared: Any, out: Derivatives) -> float:
+    scores, q, start, parameters = given.scores, given.query, given.start, given.parameters
+    gradient, d_parameters = out.gradient, out.d_parameters
     return _one_list(_RAO_KUPPER, scores, prepared, q, start, parameters[0], gradient, d_parameters)
 
 
 @njit(error_model="numpy")
-def davidson(
-    scores: np.ndarray,
-    prepared: Any,
-    q: int,
-    start: int,
-    parameters: np.ndarray,
-    gradient: np.ndarray,
-    curvature: np.ndarray,
-    d_parameters: np.ndarray,
-) -> float:
+def davidson(given: OneList, prepared: Any, out: Derivatives) -> float:
+    scores, q, start, parameters = given.scores, given.query, given.start, given.parameters
+    gradient, d_parameters = out.gradient, out.d_parameters
     return _one_list(_DAVIDSON, scores, prepared, q, start, parameters[0], gradient, d_parameters)
 
 
@@ -247,7 +234,8 @@ class _TiedPairs(Loss):
     def initial_parameters(self) -> np.ndarray:
         return np.zeros(1)
 
-    def prepare(self, labels: np.ndarray, offsets: np.ndarray) -> tuple[Any, ...]:
+    def prepare(self, data: LabeledLists) -> tuple[Any, ...]:
+        labels, offsets = data.labels, data.offsets
         return (*label_groups(labels, offsets), spacing(self.tolerance), self.normalize)
 
 

@@ -1,101 +1,124 @@
-"""The kernel of a loss behind an address, so that a loop over queries is compiled once and serves every loss.
+"""Compiled functions behind addresses, so that the loop over queries is compiled once and serves every loss and scorer.
 
-Were a loop compiled together with each loss it calls, there would be losses × loops × kinds of features of them, at
-seconds each. Here a loss's kernel (see :mod:`podium.numerics.loop`) becomes a C function of five integers,
+Were the loop compiled together with each loss and scorer it calls, there would be losses × scorers × kinds of features
+of it, at seconds each. Instead each kernel becomes a C function of integers,
 
-    value = entry(block, q, start, stop, d_parameters)
+    status = function(table, query, start, stop, block, scale, out, n_out)
 
-where ``block`` is the address of a small table that says where the scores, the gradient and everything else is. A loop
-calls it with :func:`call_entry`. The only cost is an indirect call per query.
+where ``table`` is the address of what the kernel works on: a tuple of arrays and numbers, possibly nested, laid out by
+:func:`pack` and put together again by :func:`_unpack`. The price is one indirect call per query. The status is
+:data:`OK` only if the kernel returned: one that raised, or could not allocate memory, has not produced a result.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from functools import cache
+from typing import Any, NamedTuple
 
 import numpy as np
 from llvmlite import ir
-from numba import carray, cfunc, types
+from numba import carray, cfunc, from_dtype, types
 from numba.extending import intrinsic
+from numba.np.arrayobj import make_array, populate_array
 
-from podium.numerics.compiling import Kernel, claim
+from podium.numerics.compiling import Kernel, specialize, unbound
 
-_SIGNATURE = types.float64(types.int64, types.int64, types.int64, types.int64, types.int64)
-# A block starts with: scores, gradient, curvature, 1 if curvature is wanted, parameters, number of parameters.
-_HEAD = 6
-_Kind = str | tuple[str, int]  # "int", "float", "bool", or the type and the number of dimensions of an array
+OK = 1
+"""The status of a kernel that returned."""
+_ARGUMENTS = (*[types.int64] * 5, types.float64, types.int64, types.int64)
+_WORD = ir.IntType(64)
+
+# What templates of C functions call and unpack; bound when they are compiled.
+kernel: Kernel = unbound
+KIND: Any = None
+
+
+class Call(NamedTuple):
+    """A C function and the table it works on, as compiled loops take them; there is none at the address 0."""
+
+    function: int
+    table: int
+
+
+NOTHING = Call(0, 0)
 
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """What a loss prepared from its labels, laid out for its entry."""
+    """A tuple of arrays and numbers, laid out for a C function."""
 
-    kinds: tuple[_Kind, ...]
-    block: np.ndarray
-    """(n,) int64: room for the head, then each number, or each array's address and shape."""
+    kind: Any
+    """Its Numba type."""
+    words: tuple[int, ...]
+    """Each number, and each array's address and shape."""
     arrays: tuple[np.ndarray, ...]
-    """The arrays that the block points to, which must live as long as it does."""
+    """The arrays whose addresses these are, which must live as long."""
 
 
-def pack(prepared: tuple[Any, ...]) -> Packed:
-    """Lay out the flat tuple of arrays and numbers that a loss prepared."""
-    kinds: list[_Kind] = []
-    words = [0] * _HEAD
-    arrays = []
-    for item in prepared:
-        if isinstance(item, np.ndarray):
-            array = np.ascontiguousarray(item)
-            arrays.append(array)
-            kinds.append((array.dtype.name, array.ndim))
-            words += [address_of(array), *array.shape]
-        elif isinstance(item, (bool, np.bool_)):
-            kinds.append("bool")
-            words.append(int(item))
-        elif isinstance(item, (int, np.integer)):
-            kinds.append("int")
-            words.append(int(item))
-        else:
-            kinds.append("float")
-            words.append(int(np.float64(item).view(np.int64)))
-    return Packed(tuple(kinds), np.array(words, dtype=np.int64), tuple(arrays))
+def pack(value: Any) -> Packed:
+    """Lay out an array, a number or a (named) tuple of such and of tuples. Arrays are given C order."""
+    if isinstance(value, tuple):
+        return pack_tuple([pack(item) for item in value], type(value))
+    if isinstance(value, Packed):
+        return value
+    if isinstance(value, np.ndarray):
+        array = np.ascontiguousarray(value)
+        kind = types.Array(from_dtype(array.dtype), array.ndim, "C")
+        return Packed(kind, (address_of(array), *array.shape), (array,))
+    if isinstance(value, (bool, np.bool_)):
+        return Packed(types.boolean, (int(value),), ())
+    if isinstance(value, (int, np.integer)):
+        return Packed(types.int64, (int(value),), ())
+    return Packed(types.float64, (int(np.float64(value).view(np.int64)),), ())
+
+
+def pack_tuple(items: list[Packed], cls: type = tuple) -> Packed:
+    """Lay out a tuple whose items have been laid out already."""
+    kind = types.BaseTuple.from_types([item.kind for item in items], None if cls is tuple else cls)
+    return Packed(
+        kind,
+        tuple(word for item in items for word in item.words),
+        tuple(array for item in items for array in item.arrays),
+    )
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
-    """One evaluation of a loss: what :func:`call_entry` needs. Keep it until the loop has returned."""
+class Routine:
+    """A kernel with what it works on. Keep it until the loop that uses its :attr:`call` has returned."""
 
-    entry: int
-    block: np.ndarray
+    call: Call
     keep: tuple[Any, ...]
 
-    @property
-    def address(self) -> int:
-        return address_of(self.block)
+
+def routine(kernel: Kernel, model: tuple[Any, ...]) -> Routine:
+    """Return a routine that calls ``kernel(model, start, stop, block, sums)``, as scorers have them.
+
+    The kernel works on documents ``start:stop``; ``block`` numbers the block of queries under way, for scratch space
+    of its own, and ``sums`` is the block's gradient (see :mod:`podium.numerics.loop`). It returns nothing.
+    """
+    return make_routine(_call_kernel, kernel, pack(model))
 
 
-def prepare_call(
-    kernel: Kernel,
-    packed: Packed,
-    scores: np.ndarray,
-    gradient: np.ndarray,
-    parameters: np.ndarray,
-    curvature: np.ndarray | None = None,
-) -> Call:
-    """A call that reads ``scores`` and ``parameters`` and writes to ``gradient`` and ``curvature``."""
-    block = packed.block.copy()
-    wanted = curvature is not None and len(curvature) > 0
-    block[:_HEAD] = (
-        address_of(scores),
-        address_of(gradient),
-        address_of(curvature) if curvature is not None else 0,
-        int(wanted),
-        address_of(parameters),
-        len(parameters),
-    )
-    keep = (packed, scores, gradient, parameters, curvature)
-    return Call(_entry(kernel, scores.dtype.name, packed.kinds).address, block, keep)
+def make_routine(template: Callable[..., int], kernel: Kernel, packed: Packed) -> Routine:
+    """Return a routine from a template: a C function in which ``kernel`` and ``KIND`` (of the table) are free names."""
+    table = np.array(packed.words, dtype=np.int64)
+    return Routine(Call(_compile(template, kernel, packed.kind).address, address_of(table)), (packed, table))
+
+
+def _call_kernel(table: int, query: int, start: int, stop: int, block: int, scale: float, out: int, n_out: int) -> int:
+    try:
+        kernel(unpack(table, KIND), start, stop, block, carray(pointer(out), (n_out,), np.float64))
+    except Exception:
+        return 0
+    return OK
+
+
+@cache
+def _compile(template: Callable[..., int], kernel: Kernel, kind: Any) -> Any:
+    function, keep = specialize(template, kernel, str(kind), {__file__}, KIND=kind)
+    return cfunc(types.int64(*_ARGUMENTS), cache=keep, error_model="numpy")(function)
 
 
 def address_of(array: np.ndarray) -> int:
@@ -103,68 +126,69 @@ def address_of(array: np.ndarray) -> int:
 
 
 @intrinsic
-def call_entry(_: Any, entry: Any, block: Any, q: Any, start: Any, stop: Any, d_parameters: Any) -> Any:
-    """Call the C function at the address ``entry``: the loss of query ``q``, documents ``start:stop``."""
+def call_function(
+    _: Any,
+    function: Any,
+    table: Any,
+    query: Any,
+    start: Any,
+    stop: Any,
+    block: Any,
+    scale: Any,
+    out: Any,
+    n_out: Any,
+) -> Any:
+    """Call the C function at the address ``function`` and return its status."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        kind = ir.FunctionType(ir.DoubleType(), [ir.IntType(64)] * len(_SIGNATURE.args))
+        kind = ir.FunctionType(_WORD, [context.get_value_type(argument) for argument in _ARGUMENTS])
         return builder.call(builder.inttoptr(args[0], kind.as_pointer()), args[1:])
 
-    return types.float64(types.int64, *_SIGNATURE.args), generate
+    return types.int64(types.int64, *_ARGUMENTS), generate
 
 
 @intrinsic
-def _pointer(_: Any, address: Any) -> Any:
+def pointer(_: Any, address: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return builder.inttoptr(args[0], context.get_value_type(types.voidptr))
 
     return types.voidptr(types.int64), generate
 
 
-_entries: dict[tuple[Kernel, str, tuple[_Kind, ...]], Any] = {}
+@intrinsic
+def unpack(_: Any, table: Any, kind: Any) -> Any:
+    """Return the tuple of type ``kind`` that :func:`pack` laid out at the address ``table``."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        words = builder.inttoptr(args[0], _WORD.as_pointer())
+        n_read = 0
+
+        def next_word() -> Any:
+            nonlocal n_read
+            n_read += 1
+            return builder.load(builder.gep(words, [_WORD(n_read - 1)]))
+
+        def build(kind: Any) -> Any:
+            if isinstance(kind, types.BaseTuple):
+                return context.make_tuple(builder, kind, [build(item) for item in kind.types])
+            if isinstance(kind, types.Array):
+                return _array(context, builder, kind, next_word(), [next_word() for _ in range(kind.ndim)])
+            if kind == types.float64:
+                return builder.bitcast(next_word(), ir.DoubleType())
+            return builder.trunc(next_word(), ir.IntType(1)) if kind == types.boolean else next_word()
+
+        return build(signature.return_type)
+
+    return kind.instance_type(table, kind), generate
 
 
-def _entry(kernel: Kernel, number: str, kinds: tuple[_Kind, ...]) -> Any:
-    """The compiled C function for scores of type ``number`` and a block of these ``kinds``."""
-    key = kernel, number, kinds
-    if key not in _entries:
-        function, keep = _write_entry(kernel, number, kinds)
-        _entries[key] = cfunc(_SIGNATURE, cache=keep, error_model="numpy")(function)
-    return _entries[key]
-
-
-def _write_entry(kernel: Kernel, number: str, kinds: tuple[_Kind, ...]) -> tuple[Callable[..., float], bool]:
-    """Python source of an entry: it gives names and types back to what the block points to."""
-    items, place = [], _HEAD
-    for kind in kinds:
-        if isinstance(kind, tuple):
-            dtype, n_dimensions = kind
-            shape = ", ".join(f"block[{place + 1 + d}]" for d in range(n_dimensions))
-            items.append(f"carray(pointer(block[{place}]), ({shape},), types.{dtype})")
-            place += 1 + n_dimensions
-        else:
-            items.append({"int": f"block[{place}]", "float": f"reals[{place}]", "bool": f"block[{place}] != 0"}[kind])
-            place += 1
-    width = np.dtype(number).itemsize
-
-    def documents(word: int, length: str) -> str:
-        return f"carray(pointer(block[{word}] + {width} * start), ({length},), types.{number})"
-
-    source = f"""
-def entry(address, q, start, stop, d_parameters):
-    block = carray(pointer(address), ({place},), types.int64)
-    reals = carray(pointer(address), ({place},), types.float64)
-    return one_query(
-        {documents(0, "stop - start")},
-        ({"".join(item + ", " for item in items)}),
-        q,
-        start,
-        carray(pointer(block[4]), (block[5],), types.float64),
-        {documents(1, "stop - start")},
-        {documents(2, "(stop - start) * block[3]")},
-        carray(pointer(d_parameters), (block[5],), types.float64),
-    )
-"""
-    names = {"carray": carray, "pointer": _pointer, "types": np, "one_query": kernel, "__name__": kernel.__module__}
-    exec(source, names)  # written above, of nothing but types and positions
-    return names["entry"], claim(names["entry"], kernel, source)
+def _array(context: Any, builder: Any, kind: Any, address: Any, shape: list[Any]) -> Any:
+    """Return an array in C order over memory that Numba does not own."""
+    itemsize = _WORD(context.get_abi_sizeof(context.get_data_type(kind.dtype)))
+    strides = [itemsize]
+    for length in shape[:0:-1]:
+        strides.insert(0, builder.mul(strides[0], length))
+    array = make_array(kind)(context, builder)
+    data = builder.inttoptr(address, array.data.type)
+    populate_array(array, data=data, shape=shape, strides=strides, itemsize=itemsize, meminfo=None)
+    return array._getvalue()

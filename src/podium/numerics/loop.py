@@ -1,62 +1,325 @@
-"""The one loop over queries, shared by every loss.
+"""The loop over queries. There is one, shared by every loss, scorer and trainer.
 
-A loss is a compiled function of a single query,
+For each query it calls, through addresses (:mod:`podium.numerics.calls`),
 
-    one_query(scores, prepared, q, start, parameters, gradient, curvature, d_parameters) -> value
+    forward     the scorer's: writes the scores of the query's documents            (if there is one)
+    loss        the loss's kernel: reads the scores, writes its derivatives, scaled by the query's weight
+    backward    the scorer's: adds what these derivatives mean for the model to the block's gradient  (if there is one)
 
-which reads the query's ``scores`` (n,), overwrites ``gradient`` (n,) and returns the loss. ``prepared`` is what the
-loss computed from the labels when it was bound to its data: a flat tuple of arrays over all documents (slice them at
-``start``), arrays over all queries (index them with ``q``), tables, and plain numbers (the loss's settings).
-``curvature`` is (n,) where second derivatives are wanted, else empty. ``parameters`` and ``d_parameters`` are (p,): the
-loss's own learned parameters and the derivative with respect to them. Queries without documents never reach the
-kernel. Scores that are not finite must make the value so: that is how they are noticed. A kernel raises nothing.
+An evaluation of a loss alone has no scorer, a pass over all data (:func:`visit`) has blocks of consecutive queries, and
+an epoch of stochastic steps (:func:`run_epoch`) is the same loop over one batch after another, each followed by a step.
+
+The value, the loss's own gradient and the model's are summed per block, and the sums of blocks are added in order. The
+blocks depend on the data alone, so the number of threads, or of machines with some blocks each, changes no bit.
+
+A loss's kernel is a compiled function of one list,
+
+    kernel(given: OneList, prepared, out: Derivatives) -> value
+
+It overwrites ``out`` and returns the loss. ``prepared`` is what the loss computed from the labels when it was bound to
+its data: a tuple, possibly nested, of arrays over all documents (slice them with :func:`own`), arrays over all queries
+(index them with ``given.query``), tables, and plain numbers. Lists without documents never reach the kernel. Scores
+that are not finite must make the value so: that is how they are noticed.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
 import numpy as np
-from numba import prange
+from numba import carray, njit
 
-from podium.numerics.calls import call_entry
-from podium.numerics.compiling import ONLY_PRANGE, kept
+from podium.numerics.calls import (
+    NOTHING,
+    OK,
+    Call,
+    Packed,
+    Routine,
+    call_function,
+    make_routine,
+    pack,
+    pack_tuple,
+    pointer,
+    unpack,
+)
+from podium.numerics.compiling import Kernel, compiled, unbound
+from podium.numerics.optimizers import Optimizer, take_step
+from podium.numerics.pool import share
 
 
-def _over_queries(
-    entry: int,
-    block: int,
-    offsets: np.ndarray,
-    weights: np.ndarray,
-    queries: np.ndarray,
+class OneList(NamedTuple):
+    """What a kernel is given of one list, besides what the loss prepared."""
+
+    scores: np.ndarray
+    """(n,)"""
+    query: int
+    """The query's number in the bound data."""
+    start: int
+    """The number of its first document."""
+    parameters: np.ndarray
+    """(n_parameters,) the loss's own learned parameters, float64."""
+
+
+class Derivatives(NamedTuple):
+    """What a kernel writes."""
+
+    gradient: np.ndarray
+    """(n,) with respect to the scores, in their type."""
+    curvature: np.ndarray
+    """(n,) second derivatives where these are wanted, else empty."""
+    d_parameters: np.ndarray
+    """(n_parameters,) with respect to the loss's own parameters, float64."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRoutines:
+    """A model as the loop calls it. All four are made by :func:`podium.numerics.calls.routine`.
+
+    Their kernels have the form ``kernel(model, start, stop, block, sums)``, where ``model`` is a tuple of the scorer's
+    own: features, arrays for scores and their derivatives, scratch space (one row per block), …
+    """
+
+    forward: Routine
+    """Writes the scores of documents ``start:stop``."""
+    backward: Routine
+    """Reads the derivatives with respect to these scores and adds what follows for the model to ``sums``."""
+    n_gradient: int
+    """The length of ``sums``, at least the number of the model's parameters."""
+    work: float = 0.0
+    """Nanoseconds that a pass over all documents takes, roughly."""
+    begin: Routine | None = None
+    """Called before each batch of an epoch: takes the parameters over into the form that ``forward`` reads. It may also
+    write to ``sums``, which is 0."""
+    finish: Routine | None = None
+    """Called after each batch of an epoch: turns ``sums`` into the gradient with respect to the model's parameters."""
+
+
+class Calls(NamedTuple):
+    """What the compiled loop calls."""
+
+    loss: Call
+    forward: Call
+    backward: Call
+    begin: Call
+    finish: Call
+
+    @classmethod
+    def of(cls, loss: Routine, model: ModelRoutines | None) -> Calls:
+        """Return the calls of these routines, which must be kept until the loop has returned."""
+        if model is None:
+            return cls(loss.call, NOTHING, NOTHING, NOTHING, NOTHING)
+        routines = (model.forward, model.backward, model.begin, model.finish)
+        return cls(loss.call, *[NOTHING if routine is None else routine.call for routine in routines])
+
+
+class Lists(NamedTuple):
+    """The queries to visit."""
+
+    offsets: np.ndarray
+    """(n_queries + 1,): query q owns documents ``offsets[q]:offsets[q + 1]``."""
+    weights: np.ndarray
+    """(n_queries,) what multiplies a query's loss and its derivatives; a query of weight 0 is not visited."""
+    queries: np.ndarray
+    """The numbers of the queries to visit, in this order."""
+
+
+class Sums(NamedTuple):
+    """Sums over blocks of queries, one row per block."""
+
+    totals: np.ndarray
+    """(n_blocks, 1 + n_parameters) the value and the derivative with respect to the loss's own parameters."""
+    one: np.ndarray
+    """Like ``totals``, for the query under way."""
+    gradient: np.ndarray
+    """(n_blocks, n_gradient) what the backward calls have added up."""
+    faults: np.ndarray
+    """(n_blocks,) the number of a query that could not be computed, or −1."""
+
+
+def new_sums(n_blocks: int, n_parameters: int = 0, n_gradient: int = 0) -> Sums:
+    """Return room for the sums of so many blocks; it can be used again and again."""
+    totals = np.empty((n_blocks, 1 + n_parameters))
+    return Sums(totals, np.empty_like(totals), np.empty((n_blocks, n_gradient)), np.full(n_blocks, -1))
+
+
+class QueryError(RuntimeError):
+    """A query could not be computed: a compiled function raised, or could not allocate memory."""
+
+    def __init__(self, query: int) -> None:
+        super().__init__(f"query number {query} could not be computed: out of memory, or an error in compiled code")
+        self.query = query
+
+
+def blocks_of_queries(offsets: np.ndarray, n_blocks: int) -> np.ndarray:
+    """Return bounds of blocks of whole queries with about equally many documents; they depend on the data alone."""
+    targets = np.linspace(0, offsets[-1], n_blocks + 1)[1:-1]
+    return np.unique(np.concatenate(([0], np.searchsorted(offsets, targets), [len(offsets) - 1])))
+
+
+def n_partial_sums(n_documents: int, width: int) -> int:
+    """Return how many blocks to sum over: enough for any number of cores, few enough for rows of ``width`` sums."""
+    widest = max(4, 2**22 // max(width, 1))
+    return max(1, min(128, widest, n_documents // 128))
+
+
+def visit(calls: Calls, lists: Lists, bounds: np.ndarray, sums: Sums, work: float) -> None:
+    """Visit the queries ``lists.queries[bounds[b]:bounds[b + 1]]`` of each block b and fill ``sums``.
+
+    ``work`` is about how many nanoseconds it all takes (see :func:`podium.numerics.pool.share`).
+    """
+    share(_visit_blocks, len(bounds) - 1, calls, lists, bounds, sums, work=work)
+    if sums.faults.max(initial=-1) >= 0:
+        raise QueryError(int(sums.faults[sums.faults >= 0][0]))
+
+
+class Training(NamedTuple):
+    """What stochastic steps move and how."""
+
+    theta: np.ndarray
+    """The model's parameters followed by the loss's own; moved in place."""
+    moments: np.ndarray
+    """(2, len(theta)) the optimizer's memory; changed in place."""
+    optimizer: Optimizer
+    batch_size: int
+
+
+def run_epoch(calls: Calls, lists: Lists, training: Training, n_steps: int, sums: Sums) -> tuple[float, int]:
+    """Take a step after every ``batch_size`` queries of ``lists``; ``n_steps`` have been taken before.
+
+    Each batch's loss stands for that over all queries: it is scaled by their number over the batch's. Returns the sum
+    of the weighted losses met on the way and the number of steps taken so far. ``sums`` is room for one block. Steps
+    follow one another, so this is one thread.
+    """
+    total, n_steps = _run_epoch(calls, lists, training, n_steps, sums)
+    if sums.faults[0] >= 0:
+        raise QueryError(int(sums.faults[0]))
+    return total, n_steps
+
+
+@njit(nogil=True, error_model="numpy")
+def _reset(sums: Sums, block: int) -> None:
+    sums.totals[block] = 0.0
+    sums.gradient[block] = 0.0
+    sums.faults[block] = -1
+
+
+@njit(nogil=True, error_model="numpy")
+def _visit_block(calls: Calls, lists: Lists, first: int, stop: int, block: int, scale: float, sums: Sums) -> None:
+    """Add the queries ``lists.queries[first:stop]`` to the sums of a block; derivatives are scaled by ``scale``."""
+    total, one, gradient = sums.totals[block], sums.one[block], sums.gradient[block]
+    for q in lists.queries[first:stop]:
+        begin, end, weight = lists.offsets[q], lists.offsets[q + 1], lists.weights[q]
+        if begin == end or (weight == 0.0 and calls.forward.function != 0):
+            continue
+        if not (
+            _call(calls.forward, q, begin, end, block, 0.0, gradient)
+            and _call(calls.loss, q, begin, end, block, weight * scale, one)
+            and _call(calls.backward, q, begin, end, block, 0.0, gradient)
+        ):
+            sums.faults[block] = q
+            return
+        total[0] += weight * one[0]
+        for p in range(1, len(one)):
+            total[p] += one[p]
+
+
+@njit(nogil=True, error_model="numpy")
+def _call(call: Call, q: int, start: int, stop: int, block: int, scale: float, out: np.ndarray) -> bool:
+    if call.function == 0:
+        return True
+    return call_function(call.function, call.table, q, start, stop, block, scale, out.ctypes.data, len(out)) == OK
+
+
+def _visit_blocks_python(first: int, stop: int, calls: Calls, lists: Lists, bounds: np.ndarray, sums: Sums) -> None:
+    for block in range(first, stop):
+        _reset(sums, block)
+        _visit_block(calls, lists, bounds[block], bounds[block + 1], block, 1.0, sums)
+
+
+def _run_epoch_python(calls: Calls, lists: Lists, training: Training, n_steps: int, sums: Sums) -> tuple[float, int]:
+    theta, n_queries = training.theta, len(lists.queries)
+    n_own = sums.totals.shape[1] - 1
+    n_model = len(theta) - n_own
+    gradient = np.empty(len(theta))
+    of_model = sums.gradient[0]
+    total = 0.0
+    for first in range(0, n_queries, training.batch_size):
+        stop = min(first + training.batch_size, n_queries)
+        _reset(sums, 0)
+        begun = _call(calls.begin, 0, 0, 0, 0, 0.0, of_model)
+        _visit_block(calls, lists, first, stop, 0, len(lists.weights) / (stop - first), sums)
+        if not (begun and sums.faults[0] < 0 and _call(calls.finish, 0, 0, 0, 0, 0.0, of_model)):
+            sums.faults[0] = max(sums.faults[0], lists.queries[first])
+            return total, n_steps
+        total += sums.totals[0, 0]
+        gradient[:n_model] = of_model[:n_model]
+        gradient[n_model:] = sums.totals[0, 1:]
+        n_steps += 1
+        take_step(theta, gradient, training.moments, n_steps, training.optimizer)
+    return total, n_steps
+
+
+_visit_blocks = compiled(_visit_blocks_python)
+_run_epoch = compiled(_run_epoch_python)
+
+
+class LossTable(NamedTuple):
+    """What a loss's C function works on."""
+
+    scores: np.ndarray
+    gradient: np.ndarray
+    curvature: np.ndarray
+    parameters: np.ndarray
+    prepared: Any
+
+
+def loss_routine(
+    kernel: Kernel,
+    prepared: Packed,
+    scores: np.ndarray,
     gradient: np.ndarray,
     curvature: np.ndarray,
-    values: np.ndarray,
-    d_parameters: np.ndarray,
-) -> None:
-    """Loss, gradient and curvature of each listed query, scaled by the query's weight.
-
-    Every query writes only its own part of the outputs, so the number of threads cannot change a bit.
-    """
-    for k in prange(len(queries)):
-        q = queries[k]
-        start, stop = offsets[q], offsets[q + 1]
-        weight = weights[q]
-        g, d_own = gradient[start:stop], d_parameters[k]
-        if stop == start or weight == 0.0:
-            values[k] = 0.0
-            d_own[:] = 0.0
-            g[:] = 0.0
-            if len(curvature) > 0:
-                curvature[start:stop] = 0.0
-            continue
-        h = curvature[start:stop] if len(curvature) > 0 else curvature
-        values[k] = weight * call_entry(entry, block, q, start, stop, d_own.ctypes.data)
-        scale = g.dtype.type(weight)
-        for i in range(len(g)):
-            g[i] *= scale
-        for i in range(len(h)):
-            h[i] *= scale
-        for p in range(len(d_own)):
-            d_own[p] *= weight
+    parameters: np.ndarray,
+) -> Routine:
+    """Return a routine that calls a loss's kernel on one query; ``curvature`` is empty where it is not wanted."""
+    arrays = [pack(array) for array in (scores, gradient, curvature, parameters)]
+    return make_routine(_call_loss, kernel, pack_tuple([*arrays, prepared], LossTable))
 
 
-over_queries = kept(_over_queries, parallel=ONLY_PRANGE)
+kernel: Kernel = unbound
+KIND: Any = None
+
+
+def _call_loss(table: int, query: int, start: int, stop: int, block: int, scale: float, out: int, n_out: int) -> int:
+    given = unpack(table, KIND)
+    result = carray(pointer(out), (n_out,), np.float64)
+    derivatives = Derivatives(given.gradient[start:stop], given.curvature[start:stop], result[1:])
+    if scale == 0.0:
+        result[:] = 0.0
+    else:
+        try:
+            one_list = OneList(given.scores[start:stop], query, start, given.parameters)
+            value = kernel(one_list, given.prepared, derivatives)
+        except Exception:
+            return 0
+        result[0] = value
+    _multiply(derivatives.gradient, scale)
+    _multiply(derivatives.curvature, scale)
+    _multiply(derivatives.d_parameters, scale)
+    return OK
+
+
+@njit(nogil=True, error_model="numpy")
+def _multiply(array: np.ndarray, scale: float) -> None:
+    if scale == 0.0:
+        array[:] = 0.0
+    factor = array.dtype.type(scale)
+    for i in range(len(array)):
+        array[i] *= factor
+
+
+@njit(nogil=True, error_model="numpy", inline="always")
+def own(array: np.ndarray, given: OneList) -> np.ndarray:
+    """Return the list's part of an array over all documents."""
+    return array[given.start : given.start + len(given.scores)]

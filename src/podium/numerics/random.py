@@ -12,9 +12,16 @@ from numba import njit
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 
 
-def streams(random_state: int, epoch: int, n_queries: int) -> np.ndarray:
-    """A starting word for each query, (n_queries,) uint64: the same for the same seed and epoch, else unrelated."""
-    return np.random.SeedSequence([random_state, epoch]).generate_state(n_queries, np.uint64)
+def streams(random_state: int, epoch: int, queries: int | np.ndarray) -> np.ndarray:
+    """Return a starting word for each query, (n_queries,) uint64.
+
+    ``queries`` are the numbers of the queries in the whole data set, or how many there are if they are 0, 1, 2, … The
+    same seed, epoch and number give the same word, and others an unrelated one.
+    """
+    seeds = np.random.SeedSequence([random_state, epoch])
+    if isinstance(queries, int):
+        return seeds.generate_state(queries, np.uint64)
+    return seeds.generate_state(int(queries.max(initial=-1)) + 1, np.uint64)[queries]
 
 
 @njit(error_model="numpy")

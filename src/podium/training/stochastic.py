@@ -9,16 +9,16 @@ import numpy as np
 
 from podium.core.parameters import require_choice, require_count, require_number
 from podium.numerics.blas import quiet_blas
+from podium.numerics.loop import ModelRoutines, Training
+from podium.numerics.optimizers import OPTIMIZERS, Optimizer, take_step
 from podium.scorers.base import SmoothModel
-from podium.scorers.linear.epoch import linear_epoch
-from podium.scorers.linear.rows import as_rows
+from podium.scorers.linear.epoch import linear_routines
 from podium.scorers.linear.scorer import LinearModel
-from podium.scorers.network.base import NetworkModel, call_with_network
-from podium.scorers.network.epoch import network_epoch
+from podium.scorers.network.base import NetworkModel
+from podium.scorers.network.epoch import network_routines
 from podium.training.base import Convergence, Fit, Problem, Trainer
 from podium.training.monitor import Monitor, warn_not_converged
 from podium.training.objective import Objective, objective
-from podium.training.optimizers import OPTIMIZERS, take_step
 from podium.training.threads import enough_threads
 
 __all__ = ["Stochastic"]
@@ -206,87 +206,46 @@ class Epoch:
         return total
 
     def move(self, theta: np.ndarray, gradient: np.ndarray, rate: float) -> None:
-        """One step, in place."""
+        """Take one step, in place."""
         self.step += 1
-        kind = OPTIMIZERS.index(self.settings.optimizer)
-        take_step(theta, gradient, self.moments, self.step, kind, rate, self.settings.momentum, self.l1)
+        take_step(theta, gradient, self.moments, self.step, self.optimizer(rate))
+
+    def optimizer(self, rate: float) -> Optimizer:
+        return Optimizer(OPTIMIZERS.index(self.settings.optimizer), rate, self.settings.momentum, self.l1)
 
 
-class _LinearEpoch(Epoch):
-    """The same steps of a linear model, compiled together with the loss."""
+class _CompiledEpoch(Epoch):
+    """The same steps in the compiled loop over queries."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         self.scores = np.empty(self.objective.queries.n_documents)
         self.d_scores = np.empty_like(self.scores)
 
+    def routines(self, theta: np.ndarray) -> ModelRoutines:
+        raise NotImplementedError
+
     def run(self, theta: np.ndarray, order: np.ndarray, rate: float) -> float:
-        model, bound = self.objective.model, self.objective.bound
-        assert isinstance(model, LinearModel)
-        call = bound.call(self.scores, self.d_scores, theta[len(model.theta) :])
-        total, self.step = linear_epoch(
-            call.entry,
-            call.address,
-            as_rows(self.objective.queries.features),
-            bound.offsets,
-            bound.weights,
-            order,
-            self.settings.batch_size,
-            theta,
-            model.has_intercept,
-            model.mean,
-            model.inverse_scale,
-            np.zeros_like(model.theta) + model.l2,
-            self.l1,
-            self.moments,
-            self.step,
-            OPTIMIZERS.index(self.settings.optimizer),
-            rate,
-            self.settings.momentum,
-            self.scores,
-            self.d_scores,
+        training = Training(theta, self.moments, self.optimizer(rate), self.settings.batch_size)
+        total, self.step = self.objective.bound.run_epoch(
+            self.scores, self.d_scores, self.routines(theta), order, training, self.step
         )
-        return float(total)
+        return total
 
 
-class _NetworkEpoch(_LinearEpoch):
-    """The same steps of a small network, compiled together with the loss."""
+class _LinearEpoch(_CompiledEpoch):
+    def routines(self, theta: np.ndarray) -> ModelRoutines:
+        model = self.objective.model
+        assert isinstance(model, LinearModel)
+        return linear_routines(model, self.objective.queries.features, self.scores, self.d_scores, theta)
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+
+class _NetworkEpoch(_CompiledEpoch):
+    def routines(self, theta: np.ndarray) -> ModelRoutines:
         model, queries = self.objective.model, self.objective.queries
         assert isinstance(model, NetworkModel)
-        self.weights = np.empty(len(model.theta), queries.features.dtype)
-        self.work = np.empty(model.work_size(int(queries.sizes.max(initial=0))), queries.features.dtype)
-
-    def run(self, theta: np.ndarray, order: np.ndarray, rate: float) -> float:
-        model, bound = self.objective.model, self.objective.bound
-        assert isinstance(model, NetworkModel)
-        call = bound.call(self.scores, self.d_scores, theta[len(model.theta) :])
-        total, self.step = call_with_network(
-            network_epoch,
-            model,
-            self.objective.queries.features,
-            call.entry,
-            call.address,
-            bound.offsets,
-            bound.weights,
-            order,
-            self.settings.batch_size,
-            theta,
-            np.zeros_like(model.theta) + model.l2,
-            self.l1,
-            self.moments,
-            self.step,
-            OPTIMIZERS.index(self.settings.optimizer),
-            rate,
-            self.settings.momentum,
-            self.scores,
-            self.d_scores,
-            self.weights,
-            self.work,
-        )
-        return float(total)
+        longest = int(queries.sizes.max(initial=0))
+        return network_routines(model, queries.features, longest, self.scores, self.d_scores, theta)
 
 
 def _epoch_of(model: SmoothModel) -> type[Epoch]:

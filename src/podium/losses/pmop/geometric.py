@@ -14,20 +14,14 @@ import numpy as np
 from numba import njit
 
 from podium.numerics.elementary import all_finite
+from podium.numerics.loop import Derivatives, OneList
 from podium.numerics.subsets.sums import log_subset_sum
 
 
 @njit(error_model="numpy")
-def pmop_geometric(
-    scores: np.ndarray,
-    prepared: Any,
-    q: int,
-    start: int,
-    parameters: np.ndarray,
-    gradient: np.ndarray,
-    curvature: np.ndarray,
-    d_parameters: np.ndarray,
-) -> float:
+def pmop_geometric(given: OneList, prepared: Any, out: Derivatives) -> float:
+    scores, q, start = given.scores, given.query, given.start
+    gradient = out.gradient
     order, bounds, first, _ = prepared
     n = len(scores)
     if not all_finite(scores):

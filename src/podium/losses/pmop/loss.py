@@ -20,13 +20,13 @@ import numpy as np
 from numba import njit
 
 from podium.core.parameters import require_choice, require_count
-from podium.losses.base import Loss
+from podium.losses.base import LabeledLists, Loss
 from podium.losses.pmop.geometric import pmop_geometric
 from podium.losses.pmop.sampled import kernel_for_user_potential, pmop_sampled
 from podium.numerics.compiling import Kernel
 from podium.numerics.elementary import FAST, SAFE_RANGE, all_finite, exp, extent
 from podium.numerics.grades import label_groups
-from podium.numerics.random import streams
+from podium.numerics.loop import Derivatives, OneList
 from podium.numerics.subsets.sampling import ARITHMETIC, GEOMETRIC
 from podium.numerics.subsets.sums import LONGEST
 
@@ -102,23 +102,26 @@ class PMOPLoss(Loss):
             return pmop_sampled
         return pmop if self.potential == "arithmetic" else pmop_geometric
 
-    def prepare(self, labels: np.ndarray, offsets: np.ndarray) -> tuple[Any, ...]:
+    def prepare(self, data: LabeledLists) -> tuple[Any, ...]:
+        labels, offsets = data.labels, data.offsets
         self._check(offsets)
         groups = label_groups(labels, offsets)
         if self.method == "exact":
             return *groups, _log_constants(groups.bounds, groups.first)
         kind = GEOMETRIC if self.potential == "geometric" else ARITHMETIC
-        return *groups, self._streams(offsets, 0), kind, self.method == "gibbs", self.proposal_correction, self.steps
+        return (
+            *groups,
+            data.streams(self.random_state),
+            kind,
+            self.method == "gibbs",
+            self.proposal_correction,
+            self.steps,
+        )
 
-    def prepare_epoch(
-        self, prepared: tuple[Any, ...], labels: np.ndarray, offsets: np.ndarray, epoch: int
-    ) -> tuple[Any, ...]:
+    def prepare_epoch(self, prepared: Any, data: LabeledLists, epoch: int) -> Any:
         if self.method == "exact":
             return prepared
-        return *prepared[:3], self._streams(offsets, epoch), *prepared[4:]
-
-    def _streams(self, offsets: np.ndarray, epoch: int) -> np.ndarray:
-        return streams(self.random_state, epoch, len(offsets) - 1)
+        return *prepared[:3], data.streams(self.random_state, epoch), *prepared[4:]
 
     def _check(self, offsets: np.ndarray) -> None:
         require_choice("method", self.method, ("exact", "gibbs", "mh"))
@@ -151,16 +154,9 @@ def _log_constants(bounds: np.ndarray, first: np.ndarray) -> np.ndarray:
 
 
 @njit(error_model="numpy")
-def pmop(
-    scores: np.ndarray,
-    prepared: Any,
-    q: int,
-    start: int,
-    parameters: np.ndarray,
-    gradient: np.ndarray,
-    curvature: np.ndarray,
-    d_parameters: np.ndarray,
-) -> float:
+def pmop(given: OneList, prepared: Any, out: Derivatives) -> float:
+    scores, q, start = given.scores, given.query, given.start
+    gradient, curvature = out.gradient, out.curvature
     order, bounds, first, constants = prepared
     order, bounds = order[start : start + len(scores)], bounds[first[q] : first[q + 1]]
     if not all_finite(scores):

@@ -17,6 +17,7 @@ from numba import njit
 
 from podium.numerics.compiling import Kernel, with_globals
 from podium.numerics.elementary import all_finite
+from podium.numerics.loop import Derivatives, OneList
 from podium.numerics.subsets.sampling import add_potential_slope, fill_terms, gibbs_sweep, metropolis_step
 from podium.numerics.subsets.user_potentials import chain_for
 
@@ -25,16 +26,9 @@ fill, sweep, step, add_slope = fill_terms, gibbs_sweep, metropolis_step, add_pot
 
 
 @njit(error_model="numpy")
-def pmop_sampled(
-    scores: np.ndarray,
-    prepared: Any,
-    q: int,
-    start: int,
-    parameters: np.ndarray,
-    gradient: np.ndarray,
-    curvature: np.ndarray,
-    d_parameters: np.ndarray,
-) -> float:
+def pmop_sampled(given: OneList, prepared: Any, out: Derivatives) -> float:
+    scores, q, start = given.scores, given.query, given.start
+    gradient = out.gradient
     order, bounds, first, seeds, potential, by_gibbs, corrected, steps = prepared
     n = len(scores)
     if not all_finite(scores):

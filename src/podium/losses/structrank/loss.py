@@ -22,13 +22,12 @@ import numpy as np
 from numba import njit
 
 from podium.core.parameters import require_choice
-from podium.data.preferences import Preferences
-from podium.losses.base import Loss
+from podium.losses.base import LabeledLists, Loss
 from podium.losses.structrank.order_graph import OrderGraph, Terms, draw_terms, order_graph
 from podium.losses.structrank.sums import drawn_terms, edges_full, edges_none, graded_full, graded_none
 from podium.numerics.elementary import all_finite
+from podium.numerics.loop import Derivatives, OneList
 from podium.numerics.pairs.grid import spacing
-from podium.numerics.random import streams
 
 __all__ = ["StructRankLoss"]
 
@@ -38,16 +37,9 @@ _SMALLEST_WEIGHT = 1e-12  # of w1 and w2, where the grid's spacing is divided by
 
 
 @njit(error_model="numpy")
-def structrank(
-    scores: np.ndarray,
-    prepared: Any,
-    q: int,
-    start: int,
-    parameters: np.ndarray,
-    gradient: np.ndarray,
-    curvature: np.ndarray,
-    d_parameters: np.ndarray,
-) -> float:
+def structrank(given: OneList, prepared: Any, out: Derivatives) -> float:
+    scores, q, start, parameters = given.scores, given.query, given.start, given.parameters
+    gradient, d_parameters = out.gradient, out.d_parameters
     # Numba's parallel loops take flat tuples only: an order graph, drawn terms and settings, one after another.
     order, bounds, first_bound, winner, loser, weight, first_edge = prepared[:7]
     documents, term_weight, first_term, topology, logistic_spacing, normalize = prepared[7:]
@@ -145,21 +137,19 @@ class StructRankLoss(Loss):
     def parameter_bounds(self) -> list[tuple[float | None, float | None]]:
         return [(1e-6, None)] * self.n_parameters
 
-    def prepare(self, labels: np.ndarray | Preferences, offsets: np.ndarray) -> tuple[Any, ...]:
+    def prepare(self, data: LabeledLists) -> tuple[Any, ...]:
         require_choice("topology", self.topology, _TOPOLOGIES)
-        graph = order_graph(labels, offsets)
+        graph = order_graph(data.labels, data.offsets)
         settings = (_TOPOLOGIES.index(self.topology), spacing(self.tolerance), self.normalize)
-        return (*graph, *self._terms(graph, offsets, 0), *settings)
+        return (*graph, *self._terms(graph, data, 0), *settings)
 
-    def prepare_epoch(
-        self, prepared: tuple[Any, ...], labels: np.ndarray | Preferences, offsets: np.ndarray, epoch: int
-    ) -> tuple[Any, ...]:
+    def prepare_epoch(self, prepared: Any, data: LabeledLists, epoch: int) -> Any:
         if self.topology != "random":
             return prepared
         graph = OrderGraph(*prepared[:7])
-        return (*graph, *self._terms(graph, offsets, epoch), *prepared[10:])
+        return (*graph, *self._terms(graph, data, epoch), *prepared[10:])
 
-    def _terms(self, graph: OrderGraph, offsets: np.ndarray, epoch: int) -> Terms:
+    def _terms(self, graph: OrderGraph, data: LabeledLists, epoch: int) -> Terms:
         most = self.most_terms if self.topology == "random" else 0
-        seeds = streams(self.random_state, epoch, len(offsets) - 1)
+        seeds, offsets = data.streams(self.random_state, epoch), data.offsets
         return draw_terms(graph, offsets, self.neighbours, self.draws, most, seeds)

@@ -1,87 +1,90 @@
-"""One epoch of stochastic gradient steps on a linear model, compiled as a whole."""
+"""A linear model as the loop over queries calls it."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numba import njit
 
-from podium.numerics.calls import call_entry
-from podium.numerics.compiling import kept
-from podium.scorers.linear.rows import add_rows, score_rows
-from podium.training.optimizers import take_step
-
-
-def _linear_epoch(
-    entry: int,
-    block: int,
-    rows: Any,
-    offsets: np.ndarray,
-    weights: np.ndarray,
-    order: np.ndarray,
-    batch_size: int,
-    theta: np.ndarray,
-    has_intercept: bool,
-    mean: np.ndarray,
-    inverse_scale: np.ndarray,
-    l2: np.ndarray,
-    l1: np.ndarray,
-    moments: np.ndarray,
-    step: int,
-    kind: int,
-    rate: float,
-    momentum: float,
-    scores: np.ndarray,
-    d_scores: np.ndarray,
-) -> tuple[float, int]:
-    """Steps over the queries of ``order``, ``batch_size`` at a time; ``theta`` and ``moments`` are moved in place.
-
-    ``theta`` is (weights of standardized features, intercept if there is one, the loss's own parameters). Returns the
-    mean loss met on the way and the number of steps taken so far. Steps follow one another, so this is one thread.
-    """
-    n_features = len(mean)
-    n_model = n_features + (1 if has_intercept else 0)
-    coef = np.empty(n_features)
-    gradient = np.empty(len(theta))
-    d_own, d_one = np.empty(len(theta) - n_model), np.empty(len(theta) - n_model)
-    total = 0.0
-    for first in range(0, len(order), batch_size):
-        batch = order[first : first + batch_size]
-        intercept = theta[n_features] if has_intercept else 0.0
-        for j in range(n_features):
-            coef[j] = theta[j] * inverse_scale[j]
-            if has_intercept:
-                intercept -= mean[j] * coef[j]
-        gradient[:] = 0.0
-        d_own[:] = 0.0
-        d_coef = gradient[:n_features]
-        d_intercept = 0.0
-        scale = len(weights) / len(batch)
-        for q in batch:
-            start, stop, weight = offsets[q], offsets[q + 1], weights[q]
-            if start == stop or weight == 0.0:
-                continue
-            s, g = scores[start:stop], d_scores[start:stop]
-            score_rows(rows, start, stop, coef, intercept, s)
-            total += weight * call_entry(entry, block, q, start, stop, d_one.ctypes.data)
-            for i in range(len(g)):
-                g[i] *= weight * scale
-                d_intercept += g[i]
-            add_rows(rows, start, stop, g, d_coef)
-            for p in range(len(d_own)):
-                d_own[p] += weight * scale * d_one[p]
-        for j in range(n_features):
-            if has_intercept:
-                d_coef[j] -= mean[j] * d_intercept
-            d_coef[j] *= inverse_scale[j]
-        if has_intercept:
-            gradient[n_features] = d_intercept
-        gradient[n_model:] = d_own
-        for j in range(n_model):
-            gradient[j] += l2[j] * theta[j]
-        step += 1
-        take_step(theta, gradient, moments, step, kind, rate, momentum, l1)
-    return total, step
+from podium.numerics.calls import routine
+from podium.numerics.loop import ModelRoutines
+from podium.scorers.linear.rows import add_rows, as_rows, score_rows
+from podium.scorers.linear.scorer import LinearModel
 
 
-linear_epoch = kept(_linear_epoch)
+class LinearTable(NamedTuple):
+    """What the kernels of a linear model work on."""
+
+    rows: Any
+    theta: np.ndarray
+    """(n_parameters,) weights of standardized features, then the intercept if there is one."""
+    mean: np.ndarray
+    inverse_scale: np.ndarray
+    l2: np.ndarray
+    has_intercept: bool
+    coef: np.ndarray
+    """(n_features + 1,) weights of the features as they come, then the intercept."""
+    scores: np.ndarray
+    d_scores: np.ndarray
+
+
+def linear_routines(
+    model: LinearModel, features: Any, scores: np.ndarray, d_scores: np.ndarray, theta: np.ndarray | None = None
+) -> ModelRoutines:
+    """Return the routines of a linear model; an epoch gives ``theta``, which it moves."""
+    theta = model.theta if theta is None else theta
+    table = LinearTable(
+        as_rows(features),
+        theta[: len(model.theta)],
+        model.mean,
+        model.inverse_scale,
+        np.zeros_like(model.theta) + model.l2,
+        model.has_intercept,
+        np.append(model.coef, model.intercept),
+        scores,
+        d_scores,
+    )
+    n_gradient = model.n_features + 1
+    return ModelRoutines(
+        routine(_forward, table),
+        routine(_backward, table),
+        n_gradient,
+        work=float(features.size),
+        begin=routine(_begin, table),
+        finish=routine(_finish, table),
+    )
+
+
+@njit(error_model="numpy")
+def _forward(model: LinearTable, start: int, stop: int, block: int, sums: np.ndarray) -> None:
+    score_rows(model.rows, start, stop, model.coef[:-1], model.coef[-1], model.scores[start:stop])
+
+
+@njit(error_model="numpy")
+def _backward(model: LinearTable, start: int, stop: int, block: int, sums: np.ndarray) -> None:
+    slopes = model.d_scores[start:stop]
+    for i in range(len(slopes)):
+        sums[-1] += slopes[i]
+    add_rows(model.rows, start, stop, slopes, sums[:-1])
+
+
+@njit(error_model="numpy")
+def _begin(model: LinearTable, start: int, stop: int, block: int, sums: np.ndarray) -> None:
+    n_features = len(model.mean)
+    intercept = model.theta[n_features] if model.has_intercept else 0.0
+    for j in range(n_features):
+        model.coef[j] = model.theta[j] * model.inverse_scale[j]
+        if model.has_intercept:
+            intercept -= model.mean[j] * model.coef[j]
+    model.coef[n_features] = intercept
+
+
+@njit(error_model="numpy")
+def _finish(model: LinearTable, start: int, stop: int, block: int, sums: np.ndarray) -> None:
+    for j in range(len(model.mean)):
+        if model.has_intercept:
+            sums[j] -= model.mean[j] * sums[-1]
+        sums[j] *= model.inverse_scale[j]
+    for j in range(len(model.theta)):
+        sums[j] += model.l2[j] * model.theta[j]

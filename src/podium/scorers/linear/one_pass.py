@@ -6,18 +6,14 @@ processor's cache. Reading the features is what such a step costs, and two matri
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numba import prange
 
 from podium.data.queries import Queries
 from podium.losses.base import BoundLoss
-from podium.numerics.calls import call_entry
-from podium.numerics.compiling import ONLY_PRANGE, kept
+from podium.numerics.loop import blocks_of_queries, n_partial_sums, new_sums
 from podium.scorers.base import SmoothModel
-from podium.scorers.linear.rows import add_rows, as_rows, score_rows
-from podium.scorers.linear.scorer import LinearModel, n_partial_sums
+from podium.scorers.linear.epoch import linear_routines
+from podium.scorers.linear.scorer import LinearModel
 from podium.training.objective import Objective
 
 
@@ -28,85 +24,22 @@ class FusedLinearObjective(Objective):
 
     def __init__(self, model: LinearModel, bound: BoundLoss, queries: Queries) -> None:
         super().__init__(model, bound, queries)
-        self._rows = as_rows(queries.features)
-        self._bounds = chunks_of_queries(queries.offsets, n_partial_sums(queries.n_documents, queries.n_features))
+        self._bounds = blocks_of_queries(queries.offsets, n_partial_sums(queries.n_documents, queries.n_features))
         self._scores = np.empty(queries.n_documents)
         self._d_scores = np.empty(queries.n_documents)
-        n_chunks, n_parameters = len(self._bounds) - 1, bound.loss.n_parameters
-        self._values = np.empty((n_chunks, 2))
-        self._d_coef = np.empty((n_chunks, queries.n_features))
-        self._d_parameters = np.empty((n_chunks, 2, n_parameters))
+        self._sums = new_sums(len(self._bounds) - 1, bound.loss.n_parameters, queries.n_features + 1)
 
     def loss(self, model: SmoothModel, parameters: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
         assert isinstance(model, LinearModel)
-        call = self.bound.call(self._scores, self._d_scores, parameters)
-        fused_pass(
-            call.entry,
-            call.address,
-            self._rows,
-            self.bound.offsets,
-            self.bound.weights,
-            self._bounds,
-            model.coef,
-            model.intercept,
-            self._scores,
-            self._d_scores,
-            self._values,
-            self._d_coef,
-            self._d_parameters,
+        routines = linear_routines(model, self.queries.features, self._scores, self._d_scores)
+        sums = self.bound.visit(
+            self._scores, self._d_scores, parameters, model=routines, bounds=self._bounds, sums=self._sums
         )
-        value, d_intercept = self._values.sum(axis=0)
-        gradient = model.to_theta(self._d_coef.sum(axis=0), float(d_intercept))
-        return float(value), gradient, self._d_parameters[:, 0].sum(axis=0)
+        value, *d_parameters = sums.totals.sum(axis=0)
+        *d_coef, d_intercept = sums.gradient.sum(axis=0)
+        return float(value), model.to_theta(np.array(d_coef), d_intercept), np.array(d_parameters)
 
 
 def worth_fusing(queries: Queries) -> bool:
-    """Whether handing out whole queries keeps all cores busy: none is a large part of all documents."""
+    """Return whether handing out whole queries keeps all cores busy: none is a large part of all documents."""
     return len(queries) > 0 and int(queries.sizes.max()) <= max(queries.n_documents / 16, 1000)
-
-
-def chunks_of_queries(offsets: np.ndarray, n_chunks: int) -> np.ndarray:
-    """Bounds of runs of whole queries with about equally many documents; they depend on the data alone."""
-    targets = np.linspace(0, offsets[-1], n_chunks + 1)[1:-1]
-    return np.unique(np.concatenate(([0], np.searchsorted(offsets, targets), [len(offsets) - 1])))
-
-
-def _fused_pass(
-    entry: int,
-    block: int,
-    rows: Any,
-    offsets: np.ndarray,
-    weights: np.ndarray,
-    bounds: np.ndarray,
-    coef: np.ndarray,
-    intercept: float,
-    scores: np.ndarray,
-    d_scores: np.ndarray,
-    values: np.ndarray,
-    d_coef: np.ndarray,
-    d_parameters: np.ndarray,
-) -> None:
-    """Per chunk of queries: loss and sum of ``d_scores`` (``values``), ``d_coef``, and ``d_parameters[:, 0]``."""
-    for c in prange(len(bounds) - 1):
-        total, d_intercept = 0.0, 0.0
-        gradient, d_own, d_one = d_coef[c], d_parameters[c, 0], d_parameters[c, 1]
-        gradient[:] = 0.0
-        d_own[:] = 0.0
-        for q in range(bounds[c], bounds[c + 1]):
-            start, stop, weight = offsets[q], offsets[q + 1], weights[q]
-            if start == stop or weight == 0.0:
-                continue
-            s, g = scores[start:stop], d_scores[start:stop]
-            score_rows(rows, start, stop, coef, intercept, s)
-            total += weight * call_entry(entry, block, q, start, stop, d_one.ctypes.data)
-            for i in range(len(g)):
-                g[i] *= weight
-                d_intercept += g[i]
-            add_rows(rows, start, stop, g, gradient)
-            for p in range(len(d_own)):
-                d_own[p] += weight * d_one[p]
-        values[c, 0] = total
-        values[c, 1] = d_intercept
-
-
-fused_pass = kept(_fused_pass, parallel=ONLY_PRANGE)

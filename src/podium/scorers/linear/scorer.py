@@ -10,6 +10,7 @@ from numba import njit, prange
 from podium.core.arrays import Arrays, require_array
 from podium.core.parameters import require_number
 from podium.data.queries import Queries
+from podium.numerics.loop import n_partial_sums
 from podium.scorers.base import PLAIN, Backward, Scorer, SmoothModel, StartOptions
 from podium.scorers.linear.rows import add_rows, as_rows, score_rows
 from podium.scorers.standardization import Standardization
@@ -122,12 +123,6 @@ class Linear(Scorer):
             l1=self.l1,
             l2=self.l2,
         )
-
-
-def n_partial_sums(n_documents: int, n_features: int) -> int:
-    """How many partial gradients to keep: enough for any number of cores, few enough for very wide features."""
-    widest = max(4, 2**22 // max(n_features, 1))
-    return max(1, min(128, widest, n_documents // 128))
 
 
 @njit(parallel=True, cache=True, error_model="numpy")

@@ -1,75 +1,80 @@
-"""One epoch of stochastic gradient steps on a small network, compiled as a whole."""
+"""A small network as the loop over queries calls it."""
 
 from __future__ import annotations
 
-from typing import Any
+from functools import cache
+from typing import Any, NamedTuple
 
 import numpy as np
+from numba import njit
 
-from podium.numerics.calls import call_entry
-from podium.numerics.compiling import Kernel, kept
-from podium.training.optimizers import take_step
+from podium.numerics.calls import routine
+from podium.numerics.compiling import Kernel, unbound, with_globals
+from podium.numerics.loop import ModelRoutines
+from podium.scorers.network.base import NetworkModel
+from podium.scorers.network.layers import network_rows
 
-
-def _network_epoch(
-    run: Kernel,
-    shape: np.ndarray,
-    scaling: np.ndarray,
-    rows: Any,
-    entry: int,
-    block: int,
-    offsets: np.ndarray,
-    query_weights: np.ndarray,
-    order: np.ndarray,
-    batch_size: int,
-    theta: np.ndarray,
-    l2: np.ndarray,
-    l1: np.ndarray,
-    moments: np.ndarray,
-    step: int,
-    kind: int,
-    rate: float,
-    momentum: float,
-    scores: np.ndarray,
-    d_scores: np.ndarray,
-    weights: np.ndarray,
-    work: np.ndarray,
-) -> tuple[float, int]:
-    """Steps over the queries of ``order``, ``batch_size`` at a time; ``theta`` and ``moments`` are moved in place.
-
-    ``theta`` is the network's weights followed by the loss's own parameters; ``weights`` and ``work`` are space in the
-    features' type (see :mod:`podium.scorers.network.base`). Returns the mean loss met on the way and the number of
-    steps
-    taken so far. Steps follow one another, so this is one thread.
-    """
-    n_model, n_own = len(weights), len(theta) - len(weights)
-    no_gradient = np.empty(0)
-    gradient = np.empty(len(theta))
-    d_one = np.empty(n_own)
-    total = 0.0
-    for begin in range(0, len(order), batch_size):
-        batch = order[begin : begin + batch_size]
-        for j in range(n_model):
-            weights[j] = theta[j]
-            gradient[j] = l2[j] * theta[j]
-        gradient[n_model:] = 0.0
-        scale = len(query_weights) / len(batch)
-        for q in batch:
-            start, stop, weight = offsets[q], offsets[q + 1], query_weights[q]
-            if start == stop or weight == 0.0:
-                continue
-            s, g = scores[start:stop], d_scores[start:stop]
-            run(shape, scaling, rows, start, stop, start, stop, weights, work, s, no_gradient)
-            total += weight * call_entry(entry, block, q, start, stop, d_one.ctypes.data)
-            for i in range(len(g)):
-                g[i] *= weight * scale
-            run(shape, scaling, rows, start, stop, start, stop, weights, work, g, gradient[:n_model])
-            for p in range(n_own):
-                gradient[n_model + p] += weight * scale * d_one[p]
-        step += 1
-        take_step(theta, gradient, moments, step, kind, rate, momentum, l1)
-    return total, step
+run: Kernel = unbound
 
 
-# To be called by podium.scorers.network.base.call_with_network.
-network_epoch = kept(_network_epoch)
+class NetworkTable(NamedTuple):
+    """What the kernels of a network work on."""
+
+    shape: np.ndarray
+    scaling: np.ndarray
+    rows: Any
+    theta: np.ndarray
+    l2: np.ndarray
+    weights: np.ndarray
+    """The parameters in the features' type."""
+    work: np.ndarray
+    """(n_blocks, size) scratch space in the features' type."""
+    values: np.ndarray
+    """The scores, or going backward the derivatives with respect to them."""
+    backward: bool
+
+
+def network_routines(
+    model: NetworkModel, features: Any, longest: int, scores: np.ndarray, d_scores: np.ndarray, theta: np.ndarray
+) -> ModelRoutines:
+    """Return the routines of a network for an epoch, which moves ``theta``."""
+    dtype = features.dtype
+    table = NetworkTable(
+        model.shape,
+        model.scaling(dtype),
+        network_rows(features),
+        theta[: len(model.theta)],
+        np.zeros_like(model.theta) + model.l2,
+        np.empty(len(model.theta), dtype),
+        np.empty((1, model.work_size(longest)), dtype),
+        scores,
+        backward=False,
+    )
+    kernel = _call_network_for(type(model).kernel)
+    return ModelRoutines(
+        routine(kernel, table),
+        routine(kernel, table._replace(values=d_scores, backward=True)),
+        len(model.theta),
+        begin=routine(_begin, table),
+    )
+
+
+def _call_network(model: NetworkTable, start: int, stop: int, block: int, sums: np.ndarray) -> None:
+    """Both directions are one function, since most of it is the same and compiling it takes seconds."""
+    gradient = sums if model.backward else sums[:0]
+    values, work = model.values[start:stop], model.work[block]
+    run(model.shape, model.scaling, model.rows, start, stop, start, stop, model.weights, work, values, gradient)
+
+
+@cache
+def _call_network_for(kernel: Kernel) -> Kernel:
+    copy = with_globals(_call_network, run=kernel)
+    copy.__name__ = copy.__qualname__ = f"call_{kernel.__name__}"  # what is cached of it goes by its name
+    return njit(error_model="numpy")(copy)  # type: ignore[no-any-return]
+
+
+@njit(error_model="numpy")
+def _begin(model: NetworkTable, start: int, stop: int, block: int, sums: np.ndarray) -> None:
+    for j in range(len(model.theta)):
+        model.weights[j] = model.theta[j]
+        sums[j] = model.l2[j] * model.theta[j]

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from podium.core.parameters import require_choice, require_count, require_number
-from podium.numerics.compiling import Kernel, kept
+from podium.numerics.compiling import Kernel, compiled
 from podium.scorers.network.base import NetworkModel, NetworkScorer
 from podium.scorers.network.layers import (
     ACTIVATIONS,
@@ -59,7 +59,7 @@ def _mlp(
 class MLPModel(NetworkModel):
     """``theta`` holds each layer's matrix and biases, see :mod:`podium.scorers.network.layers`."""
 
-    kernel: ClassVar[Kernel] = kept(_mlp)
+    kernel: ClassVar[Kernel] = compiled(_mlp)
 
     def work_size(self, longest: int) -> int:
         return 2 * int(self.shape[2:].sum()) * min(longest, BLOCK)

@@ -23,7 +23,7 @@ import numpy as np
 from numba import njit
 
 from podium.core.parameters import require_choice, require_count, require_number
-from podium.numerics.compiling import Kernel, kept
+from podium.numerics.compiling import Kernel, compiled
 from podium.numerics.elementary import FAST, exp
 from podium.scorers.network.base import NetworkModel, NetworkScorer
 from podium.scorers.network.layers import (
@@ -303,7 +303,7 @@ def _add_pair_gradients(
 class PotentialsModel(NetworkModel):
     """``theta`` holds the weights of φ (see :mod:`podium.scorers.network.layers`), then A, B, b, v and c of ψ."""
 
-    kernel: ClassVar[Kernel] = kept(_potentials)
+    kernel: ClassVar[Kernel] = compiled(_potentials)
     listwise: ClassVar[bool] = True
 
     def work_size(self, longest: int) -> int:

@@ -1,6 +1,8 @@
-"""One step of a first-order optimiser, shared by compiled and Python loops."""
+"""One step of a first-order optimizer, shared by compiled and Python loops."""
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -11,24 +13,28 @@ _SECOND_MOMENT_DECAY = 0.999
 _ADAM_EPSILON = 1e-8
 
 
-@njit(cache=True, error_model="numpy")
-def take_step(
-    theta: np.ndarray,
-    gradient: np.ndarray,
-    moments: np.ndarray,
-    step: int,
-    kind: int,
-    rate: float,
-    momentum: float,
-    l1: np.ndarray,
-) -> None:
-    """Move ``theta`` in place. ``moments`` (2, p) is the optimiser's memory; ``step`` counts from 1.
+class Optimizer(NamedTuple):
+    """How to step."""
 
-    After a plain or momentum step, weights under an L1 penalty are shrunk towards zero by ``rate * l1`` (a proximal
+    kind: int
+    """Index into :data:`OPTIMIZERS`."""
+    rate: float
+    momentum: float
+    """Share of the past direction that momentum and Adam keep."""
+    l1: np.ndarray
+    """(len(theta),) strength of the L1 penalty on each parameter; Adam ignores it."""
+
+
+@njit(cache=True, error_model="numpy")
+def take_step(theta: np.ndarray, gradient: np.ndarray, moments: np.ndarray, step: int, optimizer: Optimizer) -> None:
+    """Move ``theta`` in place. ``moments`` (2, len(theta)) is the optimizer's memory; ``step`` counts from 1.
+
+    After a plain or momentum step, parameters under an L1 penalty are shrunk toward zero by ``rate * l1`` (a proximal
     step), which sets small ones to exactly zero.
     """
     first, second = moments[0], moments[1]
-    if kind == ADAM:
+    rate, momentum = optimizer.rate, optimizer.momentum
+    if optimizer.kind == ADAM:
         unbias_first = 1.0 - momentum**step
         unbias_second = 1.0 - _SECOND_MOMENT_DECAY**step
         for j in range(len(theta)):
@@ -39,9 +45,9 @@ def take_step(
         return
     for j in range(len(theta)):
         direction = gradient[j]
-        if kind == MOMENTUM:
+        if optimizer.kind == MOMENTUM:
             first[j] = momentum * first[j] + direction
             direction = first[j]
         moved = theta[j] - rate * direction
-        shrink = rate * l1[j]
+        shrink = rate * optimizer.l1[j]
         theta[j] = np.sign(moved) * max(abs(moved) - shrink, 0.0) if shrink > 0.0 else moved
