@@ -14,7 +14,7 @@ from typing import Any, Literal
 from numba import cfunc
 
 from podium.metrics.ranked import SIGNATURE
-from podium.numerics.compiling import kept
+from podium.numerics.compiling import compiled
 
 __all__ = ["FAMILIES", "Family"]
 
@@ -64,7 +64,9 @@ class Family:
     def address(self) -> int:
         """Where the compiled function is; it stays there as long as the process lives."""
         if self.function not in _compiled:
-            _compiled[self.function] = cfunc(SIGNATURE, cache=True, error_model="numpy")(kept(self.function).py_func)  # type: ignore[attr-defined]
+            _compiled[self.function] = cfunc(SIGNATURE, cache=True, error_model="numpy")(
+                compiled(self.function).py_func
+            )  # type: ignore[attr-defined]
         return int(_compiled[self.function].address)
 
     def __reduce__(self) -> Any:
