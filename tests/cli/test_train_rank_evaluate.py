@@ -110,7 +110,7 @@ def test_queries_missing_from_a_run_are_told(podium_command, tmp_path):
     (tmp_path / "run").write_text("1 Q0 a 1 0.5 t\n3 Q0 c 1 0.5 t\n")
     arguments = ["evaluate", "--qrels", tmp_path / "qrels", "--run", tmp_path / "run", "--metrics", "map"]
     result = podium_command(*arguments, "--json")
-    assert "1 queries of the run that have no judgements" in result.err
+    assert "1 queries of the run that have no judgments" in result.err
     assert "1 judged queries are not in the run" in result.err
     assert json.loads(result.out)["mean"]["map"] == 1.0
     assert json.loads(podium_command(*arguments, "--complete", "--json").out)["mean"]["map"] == 0.5

@@ -16,17 +16,19 @@ if TYPE_CHECKING:
 
 HELP = "evaluate scores, or a TREC run"
 DESCRIPTION = """\
-Evaluate scores against the grades in DATA, or a TREC run against relevance judgements. Each figure is printed with the
+Evaluate scores against the grades in DATA, or a TREC run against relevance judgments. Each figure is printed with the
 convention it follows and its 95 % bootstrap interval over queries."""
 EXAMPLES = """\
 examples:
   podium evaluate test.txt scores.txt --convention letor
   podium evaluate test.txt scores.txt --metrics ndcg@1,ndcg@10,map,mrr --per-query
+  podium evaluate test.txt scores.txt --metrics ndcg@10,mine:clicks@10     (clicks is a function in mine.py)
   podium rank model.podium test.txt | podium evaluate test.txt -
   podium evaluate test.txt scores.txt --groups hosts.txt --per-group 2
-  podium evaluate --qrels qrels.txt --run run.trec
+  podium evaluate --qrels qrels.txt --run run.trec --metrics bpref,map
+  podium evaluate --list-metrics
 
-With --qrels the convention is trec unless named otherwise, else standard."""
+The default convention is trec with --qrels, otherwise standard."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -35,14 +37,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "scores",
         nargs="?",
         metavar="SCORES",
-        help="one score a line, in the order of DATA's rows; - reads standard input",
+        help="one score per line, in the order of DATA's rows; - reads standard input",
     )
-    parser.add_argument("--qrels", metavar="FILE", help="TREC relevance judgements, instead of DATA")
+    parser.add_argument("--qrels", metavar="FILE", help="TREC relevance judgments, instead of DATA")
     parser.add_argument("--run", metavar="FILE", dest="run_file", help="TREC run, instead of SCORES")
     parser.add_argument(
         "--groups",
         metavar="FILE",
-        help="a group id (a host, a seller) a line, in the order of DATA's rows; see --per-group",
+        help="one group id (a host, a seller) per line, in the order of DATA's rows; see --per-group",
     )
     parser.add_argument(
         "--per-group",
@@ -51,6 +53,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="show at most N documents of a group in a list (default: 2); needs --groups",
     )
     options.add_metrics_options(parser, "ndcg@1,ndcg@5,ndcg@10,map,mrr", "standard; trec with --qrels")
+    parser.add_argument("--list-metrics", action="store_true", help="list all metrics and conventions, then exit")
     parser.add_argument(
         "--complete", action="store_true", help="count judged queries that are not in the run as nothing found"
     )
@@ -60,35 +63,46 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
+    if arguments.list_metrics:
+        _list_metrics()
+        return 0
     result = _evaluate(arguments)
     if arguments.json:
         output.print_json(_as_json(result, arguments.per_query))
         return 0
     if arguments.per_query:
-        names = list(result.per_query)
-        rows = [
-            [str(qid), *(f"{result.per_query[name][q]:.4f}" for name in names)] for q, qid in enumerate(result.qids)
-        ]
-        output.print_table(["qid", *names], rows, numbers=range(1, len(names) + 1))
+        values = zip(*result.per_query.values(), strict=True)
+        lines = [[str(qid), *(f"{v:.4f}" for v in row)] for qid, row in zip(result.qids, values, strict=True)]
+        output.print_table(["qid", *result.per_query], lines, numbers=range(1, len(result.per_query) + 1))
         print()
     print(result.table())
     return 0
 
 
+def _list_metrics() -> None:
+    from podium.metrics import CONVENTIONS, FAMILIES
+
+    cutoff = {"required": "@K", "optional": "[@K]", "none": ""}
+    needs = {True: "; needs to know which documents were judged", False: ""}
+    families = [[f.name + cutoff[f.cutoff], f.summary + needs[f.judged_only]] for f in FAMILIES.values()]
+    output.print_table(["metric", "meaning"], families)
+    print(f"\nconventions: {', '.join(CONVENTIONS)}")
+
+
 def _evaluate(arguments: argparse.Namespace) -> Evaluation:
-    of_scores = arguments.data is not None and arguments.scores is not None
-    of_run = arguments.qrels is not None and arguments.run_file is not None
+    scores = arguments.data is not None and arguments.scores is not None
+    run = arguments.qrels is not None and arguments.run_file is not None
     mixed = arguments.data is not None and (arguments.qrels or arguments.run_file)
-    if of_scores == of_run or mixed:
+    if scores == run or mixed:
         raise ValueError("give either DATA and SCORES, or both --qrels and --run; see podium evaluate --help")
     if arguments.per_group is not None and arguments.groups is None:
         raise ValueError("--per-group needs --groups: the group of each document")
-    if of_run and arguments.groups is not None:
+    if run and arguments.groups is not None:
         raise ValueError("--groups goes with DATA and SCORES: the documents of a run are in no fixed order")
-    return _of_run(arguments) if of_run else _of_scores(arguments)
+    return _evaluate_run(arguments) if run else _evaluate_scores(arguments)
 
 
-def _of_scores(arguments: argparse.Namespace) -> Evaluation:
+def _evaluate_scores(arguments: argparse.Namespace) -> Evaluation:
     from podium.metrics import evaluate
 
     queries = options.read(arguments.data, arguments)
@@ -102,10 +116,10 @@ def _of_scores(arguments: argparse.Namespace) -> Evaluation:
             )
         collapse = groups, arguments.per_group or 2
     convention = arguments.convention or "standard"
-    return evaluate(queries, scores, metrics=arguments.metrics, convention=convention, collapse=collapse)
+    return evaluate(queries, scores, metrics=options.metrics(arguments), convention=convention, collapse=collapse)
 
 
-def _of_run(arguments: argparse.Namespace) -> Evaluation:
+def _evaluate_run(arguments: argparse.Namespace) -> Evaluation:
     import numpy as np
 
     from podium.data.io.trec import judged_run, read_qrels, read_run
@@ -113,7 +127,7 @@ def _of_run(arguments: argparse.Namespace) -> Evaluation:
 
     joined = judged_run(read_qrels(arguments.qrels), read_run(arguments.run_file), complete=arguments.complete)
     if joined.queries_not_judged:
-        output.note(f"left out: {len(joined.queries_not_judged)} queries of the run that have no judgements")
+        output.note(f"left out: {len(joined.queries_not_judged)} queries of the run that have no judgments")
     if joined.queries_not_in_run:
         fate = "count as nothing found" if arguments.complete else "left out; --complete counts them as nothing found"
         output.note(f"{len(joined.queries_not_in_run)} judged queries are not in the run: {fate}")
@@ -122,15 +136,17 @@ def _of_run(arguments: argparse.Namespace) -> Evaluation:
         joined.scores,
         qid=np.repeat(joined.qids, np.diff(joined.offsets)),
         document_ids=joined.document_ids,
-        metrics=arguments.metrics,
+        judged=joined.judged,
+        metrics=options.metrics(arguments),
         convention=arguments.convention or "trec",
     )
 
 
 def read_scores(path: str, n_documents: int, data: str) -> np.ndarray:
-    """One number a line; blank lines are skipped."""
+    """Read one number per line; blank lines are skipped."""
     import numpy as np
 
+    where = "standard input" if path == "-" else path
     text = sys.stdin.read() if path == "-" else Path(path).read_text("utf-8")
     scores = []
     for number, line in enumerate(text.splitlines(), 1):
@@ -139,12 +155,11 @@ def read_scores(path: str, n_documents: int, data: str) -> np.ndarray:
         try:
             scores.append(float(line))
         except ValueError:
-            where = "standard input" if path == "-" else path
             raise ValueError(
-                f"{where}:{number}: {line.strip()!r} is not a score; one number a line is expected"
+                f"{where}:{number}: {line.strip()!r} is not a score; expected one number per line"
             ) from None
     if len(scores) != n_documents:
-        raise ValueError(f"{path} has {len(scores)} scores, but {data} has {n_documents} documents")
+        raise ValueError(f"{where} has {len(scores)} scores, but {data} has {n_documents} documents")
     return np.array(scores)
 
 

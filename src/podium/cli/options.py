@@ -40,12 +40,13 @@ def add_metrics_options(parser: argparse.ArgumentParser, metrics: str, conventio
         type=comma_list,
         default=comma_list(metrics),
         metavar="M,…",
-        help=f"metrics such as ndcg@10, map or p@5 (default: {metrics})",
+        help="metrics such as ndcg@10, map or p@5, or module:name for one of your own; podium evaluate --list-metrics "
+        f"lists all (default: {metrics})",
     )
     parser.add_argument(
         "--convention",
         metavar="NAME",
-        help="the rules that metrics follow: standard, letor, letor4, mslr, yahoo, trec, sklearn, lightgbm, … "
+        help="the rules that metrics follow, such as standard, letor or trec; podium evaluate --list-metrics lists all "
         f"(default: {convention})",
     )
 
@@ -78,7 +79,7 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
 def study(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return the shared options of a comparison by the names that functions for comparing take."""
     return {
-        "metrics": arguments.metrics,
+        "metrics": metrics(arguments),
         "convention": arguments.convention or "standard",
         "primary": arguments.primary,
         "search": arguments.search,
@@ -86,6 +87,13 @@ def study(arguments: argparse.Namespace) -> dict[str, Any]:
         "random_state": arguments.seed,
         "jobs": arguments.jobs,
     }
+
+
+def metrics(arguments: argparse.Namespace) -> list[str]:
+    """Return the names given with ``--metrics``; a user's own, ``module:name``, are imported."""
+    from podium.metrics import import_metrics
+
+    return import_metrics(arguments.metrics)
 
 
 def normalization(arguments: argparse.Namespace) -> str | None:
