@@ -62,7 +62,7 @@ def reproduce_ohsumed(data: Path, out: Path, options: argparse.Namespace) -> Non
     from podium.rankers.methods import METHODS
 
     methods = options.methods or [*(QUICK if options.quick else METHODS), "blend"]
-    with Reporter() as reporter:
+    with Reporter(quiet=False, folder=out) as reporter:
         podium.compare(
             data,
             methods,
@@ -92,7 +92,7 @@ def reproduce_movielens(data: Path, out: Path, options: argparse.Namespace) -> N
     from podium.ratings.compare import compare_ratings
 
     file = next(path for path in (data / "u.data", data / "u.data.gz") if path.exists())
-    with Reporter() as reporter:
+    with Reporter(quiet=False, folder=out) as reporter:
         if options.quick:
             found = compare_ratings(file, [], n=10, replicates=1, out=out, jobs=options.jobs, progress=reporter)
         else:

@@ -18,6 +18,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 PROGRAM = os.environ.get("PODIUM_BROWSER") or next(filter(None, map(shutil.which, NAMES)), None)
@@ -66,7 +67,7 @@ class Browser:
     def __init__(self, profile: Path) -> None:
         (child_in, self._commands), (self._events, child_out) = _pipe(), _pipe()
         null = os.open(os.devnull, os.O_RDWR)
-        program = shutil.which(PROGRAM) or PROGRAM
+        program = shutil.which(PROGRAM or "") or "no browser found"
         self._process = os.posix_spawn(
             program,
             [program, *FLAGS, f"--user-data-dir={profile}", "about:blank"],
@@ -107,7 +108,7 @@ class Browser:
         self._pages[session] = Page(self, session)
         return self._pages[session]
 
-    def call(self, method: str, session: str | None = None, **parameters):
+    def call(self, method: str, session: str | None = None, **parameters: Any) -> Any:
         """Send a command and wait for its reply. Events that come first go to their pages."""
         self._number += 1
         message = {"id": self._number, "method": method, "params": parameters}
@@ -168,7 +169,7 @@ class Page:
         features = [{"name": name, "value": value} for name, value in preferences.items()]
         self._call("Emulation.setEmulatedMedia", media=medium, features=features)
 
-    def open(self, address: str, downloads: Path, **look) -> None:
+    def open(self, address: str, downloads: Path, **look: Any) -> None:
         """Load an address; ``look`` is that of :meth:`look`, and files go to ``downloads`` if they are clicked."""
         self._browser.call("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(downloads))
         self.look(**look)
@@ -181,7 +182,7 @@ class Page:
         self._call("Page.navigate", url=address)
         self.wait_for("document.readyState === 'complete' && location.href !== 'about:blank'")
 
-    def evaluate(self, expression: str):
+    def evaluate(self, expression: str) -> Any:
         """The value of a JavaScript expression; promises are awaited."""
         reply = self._call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
         if "exceptionDetails" in reply:
@@ -245,7 +246,7 @@ class Page:
             if asked.partition("#")[0] not in (self._address, "about:blank"):
                 self._requests.append(asked)
 
-    def _call(self, method: str, **parameters):
+    def _call(self, method: str, **parameters: Any) -> Any:
         return self._browser.call(method, self._session, **parameters)
 
 
@@ -271,10 +272,10 @@ def _pipe() -> tuple[int, int]:
     import fcntl
 
     low = os.pipe()
-    ends = tuple(fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 10) for end in low)
+    read, write = (fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 10) for end in low)
     for end in low:
         os.close(end)
-    return ends
+    return read, write
 
 
 def _write(descriptor: int, content: bytes) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -15,16 +16,28 @@ from podium.experiments.run.store import Result
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.fixture(scope="module")
-def reproduce():
-    spec = importlib.util.spec_from_file_location("reproduce", ROOT / "tools" / "reproduce.py")
+def load_tool(name: str) -> ModuleType:
+    """Import the script ``tools/<name>.py``."""
+    spec = importlib.util.spec_from_file_location(name, ROOT / "tools" / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
 
 
+@pytest.fixture(scope="module")
+def draw_architecture() -> ModuleType:
+    return load_tool("draw_architecture")
+
+
+@pytest.fixture(scope="module")
+def reproduce() -> ModuleType:
+    return load_tool("reproduce")
+
+
 @pytest.fixture
-def comparison(reproduce):
+def comparison(reproduce: ModuleType) -> Comparison:
     """ListNet is best in the rehearsal, Ranking SVM on validation and, with two seeds, on the test part."""
     rehearsal = made(
         reproduce, {("listnet", 0): (0.1, 0.6), ("ranksvm", 0): (0.2, 0.5), ("random", 0): (0.9, 0.9)}, [0]
@@ -41,7 +54,12 @@ def comparison(reproduce):
     return found
 
 
-def made(reproduce, figures, seeds, rehearsal=None):
+def made(
+    reproduce: ModuleType,
+    figures: dict[tuple[str, int], tuple[float, float]],
+    seeds: list[int],
+    rehearsal: Comparison | None = None,
+) -> Comparison:
     """A comparison with these figures on validation and test."""
     metrics = list(reproduce.METRICS)
     return Comparison(
