@@ -6,20 +6,21 @@ documents are ranked by score and the rank column is ignored.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from podium.data.io.files import FilePath, error_at, open_text, token_at, writing
-from podium.data.io.parsing.columns import numbers, split_columns
-from podium.data.io.parsing.lines import strings
+from podium.data.io.files import FilePath, open_text, writing
 from podium.data.queries import Queries
 
 if TYPE_CHECKING:
     import polars
 
 __all__ = ["read_qrels", "read_run", "write_run"]
+
+_BLANK, _TOKEN = r"[ \t\v\f\r]", r"[^ \t\v\f\r]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,21 +70,14 @@ class JudgedRun:
 
 def read_qrels(path: FilePath) -> Qrels:
     """Read relevance judgments; a document judged twice for a query is an error."""
-    buffer, starts, stops = _columns(path, "query iteration document grade", (0, 2, 3))
-    qids, documents = _texts(buffer, starts, stops)
-    grades = _numbers(path, buffer, starts, stops, "grade")
-    _require_distinct(path, buffer, starts, qids, documents)
-    return Qrels(qids, documents, grades)
+    lines = _read_lines(path, "query iteration document grade", number="grade")
+    return Qrels(_strings(lines["query"]), _strings(lines["document"]), lines["grade"].to_numpy())
 
 
 def read_run(path: FilePath) -> Run:
     """Read a run; a document retrieved twice for a query is an error."""
-    buffer, starts, stops = _columns(path, "query Q0 document rank score tag", (0, 2, 4, 5))
-    qids, documents = _texts(buffer, starts, stops)
-    scores = _numbers(path, buffer, starts, stops, "score")
-    _require_distinct(path, buffer, starts, qids, documents)
-    tag = buffer[starts[0, 3] : stops[0, 3]].tobytes().decode("utf-8", "backslashreplace")
-    return Run(qids, documents, scores, tag)
+    lines = _read_lines(path, "query Q0 document rank score tag", number="score")
+    return Run(_strings(lines["query"]), _strings(lines["document"]), lines["score"].to_numpy(), lines["tag"][0])
 
 
 def judged_run(qrels: Qrels, run: Run, *, complete: bool = False) -> JudgedRun:
@@ -123,8 +117,8 @@ def judged_run(qrels: Qrels, run: Run, *, complete: bool = False) -> JudgedRun:
         labels=together["label"].fill_null(0.0).to_numpy(),
         scores=together["score"].fill_null(-np.inf).to_numpy(),
         offsets=np.concatenate(([0], np.cumsum(sizes))).astype(np.int64),
-        qids=np.array(included["qid"].to_list(), dtype=str),
-        document_ids=np.array(together["document"].to_list(), dtype=str),
+        qids=_strings(included["qid"]),
+        document_ids=_strings(together["document"]),
         retrieved=together["score"].is_not_null().to_numpy(),
         judged=(together["label"] >= 0).fill_null(False).to_numpy(),
         queries_not_in_run=tuple(queries.filter(~in_run)["qid"]),
@@ -155,9 +149,9 @@ def write_run(path: FilePath, queries: Queries, scores: Any, tag: str = "podium"
     qids = queries.qids.astype(str)[queries.query_of_document]
     for name, texts in (("query id", qids), ("document id", documents), ("tag", np.array([tag]))):
         _require_tokens(name, texts)
-    repeated = _first_repeated(qids, documents)
-    if repeated >= 0:
-        document, qid = str(documents[repeated]), str(qids[repeated])
+    repeated = _repeats(pl.DataFrame({"query": qids.tolist(), "document": documents.tolist()}))
+    if repeated.any():
+        document, qid = str(documents[repeated.arg_max()]), str(qids[repeated.arg_max()])
         raise ValueError(f"document {document!r} occurs twice in query {qid!r}; a run cannot hold both")
     _, alphabetical = np.unique(documents, return_inverse=True)
     order = np.lexsort((-alphabetical, -scores, queries.query_of_document))
@@ -188,45 +182,42 @@ def _frame(rows: Qrels | Run) -> polars.DataFrame:
     return pl.DataFrame(columns, schema={"qid": pl.String, "document": pl.String})
 
 
-def _columns(path: FilePath, names: str, wanted: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the file's bytes, and where the wanted columns start and stop in each line, (n_lines, n_wanted) each."""
-    buffer = open_text(path)
-    starts, stops, problem = split_columns(buffer, len(names.split()), wanted)
-    if problem >= 0:
-        found = len(buffer[problem:].tobytes().split(b"\n", 1)[0].split())
-        raise error_at(path, buffer, problem, f"expected {len(names.split())} columns ({names}), found {found}")
-    if not len(starts):
-        raise ValueError(f"{path}: the file is empty")
-    return buffer, starts, stops
-
-
-def _texts(buffer: np.ndarray, starts: np.ndarray, stops: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the query and document ids: the first two wanted columns."""
-    return strings(buffer, starts[:, 0], stops[:, 0]), strings(buffer, starts[:, 1], stops[:, 1])
-
-
-def _numbers(path: FilePath, buffer: np.ndarray, starts: np.ndarray, stops: np.ndarray, what: str) -> np.ndarray:
-    """Return the third wanted column, which must hold finite numbers."""
-    values, problem = numbers(buffer, starts[:, 2], stops[:, 2])
-    if problem >= 0:
-        position = int(starts[problem, 2])
-        raise error_at(path, buffer, position, f"the {what} {token_at(buffer, position)!r} is not a finite number")
-    return values
-
-
-def _require_distinct(
-    path: FilePath, buffer: np.ndarray, starts: np.ndarray, qids: np.ndarray, documents: np.ndarray
-) -> None:
-    row = _first_repeated(qids, documents)
-    if row >= 0:
-        message = f"document {str(documents[row])!r} occurs a second time for query {str(qids[row])!r}"
-        raise error_at(path, buffer, int(starts[row, 0]), message)
-
-
-def _first_repeated(qids: np.ndarray, documents: np.ndarray) -> int:
-    """Return the first row whose query and document occurred before, or -1."""
+def _read_lines(path: FilePath, columns: str, number: str) -> polars.DataFrame:
+    """Read lines of whitespace-separated columns, one of them finite numbers; a document occurs once per query."""
     import polars as pl
 
-    pairs = pl.DataFrame({"qid": qids.tolist(), "document": documents.tolist()})
-    repeated = np.flatnonzero(~pairs.select(pl.struct(pl.all()).is_first_distinct()).to_series())
-    return int(repeated[0]) if len(repeated) else -1
+    names = columns.split()
+    text = open_text(path).tobytes().decode("utf-8", "backslashreplace")
+    lines = pl.DataFrame({"line": text.split("\n")}).with_row_index("position", offset=1)
+    lines = lines.filter(pl.col("line").str.contains(_TOKEN))
+    if not lines.height:
+        raise ValueError(f"{path}: the file is empty")
+    pattern = f"^{_BLANK}*{f'{_BLANK}+'.join(f'(?P<{name}>{_TOKEN}+)' for name in names)}{_BLANK}*$"
+    table = lines.with_columns(pl.col("line").str.extract_groups(pattern).struct.unnest())
+    values = table[number].cast(pl.Float64, strict=False)
+
+    def refuse(bad: polars.Series, describe: Callable[[dict[str, Any]], str]) -> None:
+        if bad.any():
+            row = table.row(bad.arg_max(), named=True)
+            raise ValueError(f"{path}:{row['position']}: {describe(row)}")
+
+    refuse(
+        table[number].is_null(),
+        lambda row: f"expected {len(names)} columns ({columns}), found {len(row['line'].split())}",
+    )
+    refuse(
+        ~values.is_finite().fill_null(False), lambda row: f"the {number} {row[number][:40]!r} is not a finite number"
+    )
+    refuse(_repeats(table), lambda row: f"document {row['document']!r} occurs a second time for query {row['query']!r}")
+    return table.with_columns(values)
+
+
+def _strings(column: polars.Series) -> np.ndarray:
+    return np.array(column.to_list(), dtype=str)
+
+
+def _repeats(pairs: polars.DataFrame) -> polars.Series:
+    """Return, for each row, whether its query and document occurred before."""
+    import polars as pl
+
+    return ~pairs.select(pl.struct("query", "document").is_first_distinct()).to_series()
