@@ -1,9 +1,8 @@
-"""At most so many documents of a group (a host, a seller, an author) are shown in a list.
+"""Lists that show only a limited number of documents per group (a host, a seller, an author).
 
 A search engine that finds five pages of one host shows two of them. To evaluate that, each list is cut before it is
-measured: of each group, the documents with the highest scores stay, and the others are neither shown nor found. What
-the list is compared with is the best one that could have been shown: of each group, as many documents with the highest
-grades.
+measured: of each group, the documents with the highest scores stay, and the others are neither shown nor found. The
+list is compared with the best one that could have been shown: of each group, as many documents with the highest grades.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from podium.metrics.checks import LABEL_NOT_FINITE, SCORE_IS_NAN, as_column
 
 
 class Collapse(NamedTuple):
-    """Which documents are in a group, and how many of a group are shown."""
+    """The group of each document, and how many documents of a group are shown."""
 
     groups: np.ndarray
     """(n_documents,) numbers."""
@@ -26,18 +25,18 @@ class Collapse(NamedTuple):
 
 
 class Shown(NamedTuple):
-    """Lists as they are shown, and what there was to show."""
+    """Lists as they are shown, and the best ones that could have been."""
 
     scores: np.ndarray
     labels: np.ndarray
     offsets: np.ndarray
     keys: np.ndarray
     pool: np.ndarray
-    """(n_documents,) the highest grades that as many documents of each group can have. Per query, in any order."""
+    """(n_documents,) the highest grades of as many documents of each group; in any order within a query."""
 
 
 def as_collapse(collapse: Any, n: int) -> Collapse:
-    """``(group ids, limit)`` as given by the caller, for ``n`` documents."""
+    """Check ``(group ids, limit)`` as given by the caller, for ``n`` documents."""
     try:
         ids, limit = collapse
     except (TypeError, ValueError):
@@ -56,7 +55,7 @@ def as_collapse(collapse: Any, n: int) -> Collapse:
 
 
 def trouble(scores: np.ndarray, labels: np.ndarray, offsets: np.ndarray) -> tuple[int, int]:
-    """The first query that cannot be cut because it cannot be ordered, and why; why is 0 if there is none."""
+    """Return the first query that cannot be cut because it cannot be ordered, and why; why is 0 if there is none."""
     for bad, why in ((np.isnan(scores), SCORE_IS_NAN), (~np.isfinite(labels), LABEL_NOT_FINITE)):
         if bad.any():
             return int(np.searchsorted(offsets, np.argmax(bad), side="right")) - 1, why
@@ -88,7 +87,7 @@ def show(
 
 
 def _first_of_groups(query: np.ndarray, collapse: Collapse, keys: tuple[np.ndarray, ...]) -> np.ndarray:
-    """Documents that are among the first ``limit`` of their query and group by these keys, the last one first."""
+    """Return the documents among the first ``limit`` of their query and group, sorted by these keys, the last first."""
     order = np.lexsort((*keys, collapse.groups, query))
     group, of_query = collapse.groups[order], query[order]
     starts = np.flatnonzero(np.append(True, (group[1:] != group[:-1]) | (of_query[1:] != of_query[:-1])))[: len(order)]

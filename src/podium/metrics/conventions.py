@@ -1,4 +1,4 @@
-"""The rules under which a metric is computed, by name.
+"""Named conventions: the rules under which a metric is computed.
 
 The same ranking scores differently under different tools, and by more than methods differ. A :class:`Convention` is
 the list of facts that make the difference; every metric carries one and prints its name.
@@ -37,8 +37,8 @@ class Convention:
     discount: Literal["log", "letor"] = "log"
     """DCG: rank i counts 1/log2(1 + i); or 1, 1, then 1/log2(i)."""
     no_relevant: NoRelevant = "zero"
-    """A query with nothing to find: its NDCG, AP and recall are 0, ½ or 1 and its other metrics 0; or, with ``skip``,
-    it has no value (NaN) and is left out of the mean."""
+    """A query with nothing to find: its normalized metrics (NDCG, AP, recall, R-precision, bpref) are 0, ½ or 1 and its
+    other metrics 0; or, with ``skip``, it has no value (NaN) and is left out of the mean."""
     no_relevant_ap: NoRelevant | None = None
     """The same for AP, where it differs."""
     short_ndcg: Literal["pad", "zero"] = "pad"
@@ -46,7 +46,7 @@ class Convention:
     short_precision: Literal["pad", "zero", "clip"] = "pad"
     """P@k of a list of n < k documents: hits / k; or 0; or hits / n."""
     relevant_from: float = 1.0
-    """Metrics that know only relevant and not relevant: relevant is this grade and above."""
+    """Metrics that distinguish only relevant and not relevant documents: relevant is this grade and above."""
     ap_cutoff: Literal["relevant", "min"] = "relevant"
     """AP@k divides by the number of relevant documents; or by k where there are more of them."""
     ties: Literal["average", "row", "document_id", "worst"] = "average"
@@ -62,7 +62,7 @@ class Convention:
     max_grade: float | None = None
     """ERR: the highest grade there is; None takes the highest among all documents evaluated."""
     min_grade: float = 0.0
-    """ERR: the lowest grade there is. Of one to five stars it is 1: nobody stops at a document of one star."""
+    """ERR: the lowest grade there is. For one to five stars it is 1: nobody stops at a document of one star."""
 
     def __post_init__(self) -> None:
         for fact, options in _OPTIONS.items():
@@ -78,7 +78,7 @@ class Convention:
         return self.name
 
     def with_no_relevant(self, rule: NoRelevant) -> Convention:
-        """The same convention with another rule for queries that have nothing to find."""
+        """Return the convention with another rule for queries that have nothing to find."""
         return replace(self, no_relevant=rule, no_relevant_ap=None)
 
 
@@ -98,7 +98,7 @@ _OPTIONS: dict[str, tuple[Any, ...]] = {
 
 
 def convention(name: str | Convention) -> Convention:
-    """The convention of this name; ``"letor+ties=average"`` is ``letor`` but for the facts that follow."""
+    """Return the convention of this name; ``"letor+ties=average"`` is ``letor`` with that fact changed."""
     if isinstance(name, Convention):
         return name
     base, *changes = (part.strip() for part in name.split("+"))

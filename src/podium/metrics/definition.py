@@ -14,9 +14,8 @@ from podium.core.user_objects import import_user_object, is_user_object
 from podium.metrics import families  # noqa: F401  (registers the built-in families)
 from podium.metrics.collapse import as_collapse
 from podium.metrics.conventions import Convention, NoRelevant, convention
-from podium.metrics.family import FAMILIES, Family, Function, find_family, known_names
+from podium.metrics.family import FAMILIES, Family, Function, find_family, known_names, register
 from podium.metrics.measuring import measure
-from podium.metrics.own import own_family
 
 __all__ = ["Metric", "define", "import_metrics", "metric"]
 
@@ -200,8 +199,23 @@ def define(
     >>> metric("misses@2").per_query([0.3, 0.9, 0.1, 0.7, 0.2], [0, 2, 1, 0, 1], [0, 3, 5]).tolist()
     [1.0, 1.0]
     """
-    facts = {"binary": binary, "normalized": normalized, "cutoff": cutoff, "best": best}
-    kind = own_family(name, function, summary=summary, judged_only=judged_only, bounded=bounded, **facts)
+    if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]*", name):
+        raise ValueError(f"a metric's name is made of letters, digits, _ and -, a letter first; got {name!r}")
+    if not callable(function):
+        raise TypeError(f"{name} needs a function of a list's labels in ranked order; got {function!r}")
+    kind = Family(
+        name,
+        summary or name,
+        function,
+        cutoff="optional" if cutoff else "none",
+        seeks="relevant" if binary else "gain",
+        normalized=normalized,
+        judged_only=judged_only,
+        bounded=bounded,
+        is_own=True,
+        takes_best=best,
+    )
+    register(kind)
     return Metric(kind, None, _convention(convention))
 
 

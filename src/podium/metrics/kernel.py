@@ -16,7 +16,7 @@ from podium.metrics.checks import (
     SCORE_IS_NAN,
 )
 from podium.metrics.gains import WHOLE_GRADES, cumulate, ideal_order
-from podium.metrics.ranked import N_WORDS, Rules, call_family, put_array, put_facts
+from podium.metrics.ranked import TABLE, Rules, call_family
 from podium.metrics.ranking import DEEP, compress, cumulate_hits, rank, score_at
 
 GAIN, RELEVANT, ORDER = range(3)
@@ -57,7 +57,7 @@ def measure_queries(
     keys: np.ndarray,
     pool: np.ndarray,
     wanted: Wanted,
-    rules: Rules,
+    convention: np.ndarray,
     logs: np.ndarray,
     values: np.ndarray,
     trouble: np.ndarray,
@@ -66,25 +66,24 @@ def measure_queries(
 
     ``trouble`` says what is wrong with a query, as numbered by :mod:`podium.metrics.checks`. ``keys`` break ties and
     may be empty. ``pool`` are the grades of the best possible list: the labels themselves, unless something keeps
-    documents from being shown. ``logs`` are those of :func:`podium.metrics.gains.log_discounts`, as many as the longest
-    list has documents.
+    documents from being shown. ``convention`` is an array of one record of :data:`podium.metrics.ranked.RULES`.
+    ``logs`` are those of :func:`podium.metrics.gains.log_discounts`, as many as the longest list has documents.
     """
     longest = len(logs)
-    few_labels = np.empty(longest)
-    few_scores = np.empty(longest, scores.dtype)
-    few_keys = np.empty(longest)
-    order = np.empty(longest, np.int64)
-    ranked = np.empty(longest)
-    tie_end = np.empty(longest, np.int64)
-    best_scores = np.empty(DEEP, scores.dtype)
+    few_scores, best_scores = np.empty(longest, scores.dtype), np.empty(DEEP, scores.dtype)
     counts = np.empty(WHOLE_GRADES, np.int64)
-    ideal_labels = np.empty(longest)
-    dcg_at = np.empty(longest)
-    ideal_at = np.empty(longest)
-    hits_at = np.empty(longest)
-    wide_scores = np.empty(longest)
-    passing = np.empty(longest + 1)
-    table = np.empty(N_WORDS, np.int64)
+    order, tie_end = np.empty(longest, np.int64), np.empty(longest, np.int64)
+    # All in one array: none of them may be freed before the last list has been measured.
+    work = np.empty((10, longest + 1))
+    few_labels, few_keys, ranked, ideal_labels, dcg_at = work[0], work[1], work[2], work[3], work[4]
+    ideal_at, hits_at, row_scores, row_labels, passing = work[5], work[6], work[7], work[8], work[9]
+    rules = convention[0]
+    tables = np.empty(1, TABLE)
+    table = tables[0]
+    table.grades, table.tie_end, table.ranks = ranked.ctypes.data, tie_end.ctypes.data, order.ctypes.data
+    table.dcg, table.ideal, table.hits = dcg_at.ctypes.data, ideal_at.ctypes.data, hits_at.ctypes.data
+    table.scores, table.labels = row_scores.ctypes.data, row_labels.ctypes.data
+    table.passing, table.rules = passing.ctypes.data, convention.ctypes.data
     found = np.empty(3, np.bool_)
     for q in range(first, stop):
         y = labels[offsets[q] : offsets[q + 1]]
@@ -131,23 +130,14 @@ def measure_queries(
             cumulate_hits(ranked, ties, rules.relevant_from, hits)
         if wanted.scores:
             for i in range(n):
-                wide_scores[i] = s[i]
+                row_scores[i], row_labels[i] = s[i], y[i]
 
-        put_array(table, 0, ranked[:n])
-        put_array(table, 1, ties)
-        put_array(table, 2, dcg)
-        put_array(table, 3, ideal)
-        put_array(table, 4, hits)
-        put_array(table, 5, wide_scores[:n])
-        put_array(table, 6, y)
-        put_array(table, 7, order[:n])
-        put_array(table, 8, passing[: n + 1])
-        put_facts(table, n_listed, n_relevant, rules)
+        table.n, table.tied, table.n_listed, table.n_relevant = n, tied, n_listed, n_relevant
         for m in range(len(wanted.functions)):
             values[q, m] = wanted.nothing[m]
             if found[wanted.seeks[m]]:
                 values[q, m] = call_family(
-                    wanted.functions[m], table.ctypes.data, wanted.cutoffs[m], wanted.parameters[m]
+                    wanted.functions[m], tables.ctypes.data, wanted.cutoffs[m], wanted.parameters[m]
                 )
 
 

@@ -16,7 +16,7 @@ from podium.metrics.family import Family
 from podium.metrics.gains import log_discounts
 from podium.metrics.kernel import Wanted, measure_queries
 from podium.metrics.own import measure_own
-from podium.metrics.ranked import WHOLE_LIST, Rules
+from podium.metrics.ranked import RULES, WHOLE_LIST
 from podium.metrics.ranking import tied_documents
 from podium.numerics.pool import share
 
@@ -151,20 +151,22 @@ def _wanted(metrics: list[Metric], rules: Convention) -> Wanted:
     )
 
 
-def _as_numbers(rules: Convention, undiscounted: int, max_grade: float) -> Rules:
-    return Rules(
-        linear_gain=rules.gain == "linear",
-        undiscounted=undiscounted,
-        zero_ndcg_when_short=rules.short_ndcg == "zero",
-        short_precision=("pad", "zero", "clip").index(rules.short_precision),
-        relevant_from=float(rules.relevant_from),
-        average_ties=rules.ties == "average",
-        ap_divides_by_min=rules.ap_cutoff == "min",
-        allow_negative=rules.negative == "zero",
-        stop_by_label=rules.stop == "label",
-        max_grade=float(max_grade),
-        min_grade=0.0 if rules.stop == "label" else float(rules.min_grade),
-    )
+def _as_numbers(rules: Convention, undiscounted: int, max_grade: float) -> np.ndarray:
+    """Return an array of one record of :data:`RULES`."""
+    numbers = {
+        "linear_gain": rules.gain == "linear",
+        "undiscounted": undiscounted,
+        "zero_ndcg_when_short": rules.short_ndcg == "zero",
+        "short_precision": ("pad", "zero", "clip").index(rules.short_precision),
+        "relevant_from": rules.relevant_from,
+        "average_ties": rules.ties == "average",
+        "ap_divides_by_min": rules.ap_cutoff == "min",
+        "allow_negative": rules.negative == "zero",
+        "stop_by_label": rules.stop == "label",
+        "max_grade": max_grade,
+        "min_grade": 0.0 if rules.stop == "label" else rules.min_grade,
+    }
+    return np.array([tuple(numbers[name] for name in RULES.names)], RULES)
 
 
 def _nothing(rules: Convention, family: Family) -> float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from itertools import chain, permutations, product
 from math import factorial, isinf, prod
@@ -11,46 +10,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from podium.metrics.family import Family, Function, register
-
 if TYPE_CHECKING:
     from podium.metrics.definition import Metric
 
 MOST_ORDERS = 120
-"""Up to so many orders of tied documents the mean is over all of them, beyond over this many random ones."""
-
-
-def own_family(
-    name: str,
-    function: Function,
-    *,
-    summary: str,
-    binary: bool,
-    normalized: bool,
-    cutoff: bool,
-    best: bool,
-    judged_only: bool,
-    bounded: bool,
-) -> Family:
-    """Check and register a family that a user defines; see :func:`podium.metrics.define`."""
-    if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]*", name):
-        raise ValueError(f"a metric's name is made of letters, digits, _ and -, a letter first; got {name!r}")
-    if not callable(function):
-        raise TypeError(f"{name} needs a function of a list's labels in ranked order; got {function!r}")
-    new = Family(
-        name,
-        summary or name,
-        function,
-        cutoff="optional" if cutoff else "none",
-        seeks="relevant" if binary else "gain",
-        normalized=normalized,
-        judged_only=judged_only,
-        bounded=bounded,
-        is_own=True,
-        takes_best=best,
-    )
-    register(new)
-    return new
+"""Up to so many orders of tied documents the mean is over all of them, beyond that over this many random ones."""
 
 
 def measure_own(

@@ -22,38 +22,44 @@ from llvmlite import ir
 from numba import carray, njit, types
 from numba.extending import intrinsic
 
-from podium.numerics.elementary import reinterpret
-
 SIGNATURE = types.float64(types.int64, types.int64, types.float64)
 WHOLE_LIST = np.iinfo(np.int64).max
 """The cutoff of a metric that has none."""
-N_ARRAYS = 9
-N_WORDS = 2 * N_ARRAYS + 9
-
-
-class Rules(NamedTuple):
-    """A convention as the numbers that compiled functions work with."""
-
-    linear_gain: bool
-    undiscounted: int
-    zero_ndcg_when_short: bool
-    short_precision: int
-    relevant_from: float
-    average_ties: bool
-    ap_divides_by_min: bool
-    allow_negative: bool
-    stop_by_label: bool
-    max_grade: float
-    min_grade: float
+RULES = np.dtype(
+    [
+        ("linear_gain", np.bool_),
+        ("undiscounted", np.int64),
+        ("zero_ndcg_when_short", np.bool_),
+        ("short_precision", np.int64),
+        ("relevant_from", np.float64),
+        ("average_ties", np.bool_),
+        ("ap_divides_by_min", np.bool_),
+        ("allow_negative", np.bool_),
+        ("stop_by_label", np.bool_),
+        ("max_grade", np.float64),
+        ("min_grade", np.float64),
+    ],
+    align=True,
+)
+"""A convention as the numbers that compiled functions work with."""
+ARRAYS = ("grades", "dcg", "ideal", "hits", "scores", "labels", "passing", "tie_end", "ranks")
+TABLE = np.dtype([(name, np.int64) for name in (*ARRAYS, "n", "tied", "n_listed", "n_relevant", "rules")])
+"""Addresses of the arrays and rules of a list, and numbers of documents."""
+Rules = Any  # a record of RULES
 
 
 class RankedList(NamedTuple):
     """The documents of one query, best score first, and the rules to measure them by."""
 
+    n_listed: int
+    """Documents that were retrieved."""
+    n_relevant: int
+    """Relevant documents that could be shown."""
+    tied: bool
+    """Are there tied documents whose orders are averaged over?"""
+    rules: Rules
     grades: np.ndarray
     """(n,) by rank; NaN, which is neither relevant nor worth anything, at ranks where nothing was retrieved."""
-    tie_end: np.ndarray
-    """(n,) the rank after the last document tied with the one at this rank; empty if ties are not averaged over."""
     dcg: np.ndarray
     """DCG at each rank up to the highest cutoff, and …"""
     ideal: np.ndarray
@@ -61,24 +67,15 @@ class RankedList(NamedTuple):
     hits: np.ndarray
     """(Expected) number of relevant documents up to each rank: only for families that have ``hits`` prepared."""
     scores: np.ndarray
-    """(n,) float64 in row order: only for families that have ``scores`` prepared."""
+    """(n,) float64 in row order, and …"""
     labels: np.ndarray
-    """(n,) in row order."""
-    ranks: np.ndarray
-    """(n,) integers to work with."""
+    """… (n,) their labels: only for families that have ``scores`` prepared."""
     passing: np.ndarray
     """(n + 1,) numbers to work with."""
-    n_listed: int
-    """Documents that were retrieved."""
-    n_relevant: int
-    """Relevant documents that could be shown."""
-    zero_ndcg_when_short: bool
-    short_precision: int
-    ap_divides_by_min: bool
-    stop_by_label: bool
-    relevant_from: float
-    min_grade: float
-    max_grade: float
+    tie_end: np.ndarray
+    """(n,) the rank after the last document tied with the one at this rank; only if ``tied``."""
+    ranks: np.ndarray
+    """(n,) integers to work with."""
 
 
 @intrinsic
@@ -101,64 +98,37 @@ def call_family(_: Any, function: Any, address: Any, cutoff: Any, parameter: Any
 
 
 @njit(error_model="numpy", inline="always")
-def put_array(table: np.ndarray, place: int, array: np.ndarray) -> None:
-    """Write where an array is; the caller keeps it alive."""
-    table[2 * place] = array.ctypes.data
-    table[2 * place + 1] = len(array)
-
-
-@njit(error_model="numpy")
-def put_facts(table: np.ndarray, n_listed: int, n_relevant: int, rules: Rules) -> None:
-    """Write the numbers that follow the arrays."""
-    facts = table[2 * N_ARRAYS :]
-    facts[0] = n_listed
-    facts[1] = n_relevant
-    facts[2] = rules.zero_ndcg_when_short
-    facts[3] = rules.short_precision
-    facts[4] = rules.ap_divides_by_min
-    facts[5] = rules.stop_by_label
-    facts[6] = reinterpret(rules.relevant_from)
-    facts[7] = reinterpret(rules.min_grade)
-    facts[8] = reinterpret(rules.max_grade)
-
-
-@njit(error_model="numpy", inline="always")
-def _array(table: np.ndarray, place: int, dtype: Any) -> np.ndarray:
-    return carray(_pointer(table[2 * place]), (table[2 * place + 1],), dtype)
+def _floats(address: int, n: int) -> np.ndarray:
+    return carray(_pointer(address), (n,), np.float64)
 
 
 @njit(error_model="numpy", inline="always")
 def ranked_list(address: int) -> RankedList:
     """Return the list whose table is at this address."""
-    table = carray(_pointer(address), (N_WORDS,), np.int64)
-    facts = table[2 * N_ARRAYS :]
+    table = carray(_pointer(address), (1,), TABLE)[0]
+    n = table.n
     return RankedList(
-        _array(table, 0, np.float64),
-        _array(table, 1, np.int64),
-        _array(table, 2, np.float64),
-        _array(table, 3, np.float64),
-        _array(table, 4, np.float64),
-        _array(table, 5, np.float64),
-        _array(table, 6, np.float64),
-        _array(table, 7, np.int64),
-        _array(table, 8, np.float64),
-        facts[0],
-        facts[1],
-        facts[2] != 0,
-        facts[3],
-        facts[4] != 0,
-        facts[5] != 0,
-        reinterpret(facts[6]),
-        reinterpret(facts[7]),
-        reinterpret(facts[8]),
+        table.n_listed,
+        table.n_relevant,
+        table.tied != 0,
+        carray(_pointer(table.rules), (1,), RULES)[0],
+        _floats(table.grades, n),
+        _floats(table.dcg, n),
+        _floats(table.ideal, n),
+        _floats(table.hits, n),
+        _floats(table.scores, n),
+        _floats(table.labels, n),
+        _floats(table.passing, n + 1),
+        carray(_pointer(table.tie_end), (n,), np.int64),
+        carray(_pointer(table.ranks), (n,), np.int64),
     )
 
 
 @njit(error_model="numpy", inline="always")
 def tie_group(shown: RankedList, start: int) -> tuple[int, int]:
     """Return where the group of ties that starts at this rank ends, and how many of its documents are relevant."""
-    end = shown.tie_end[start] if len(shown.tie_end) > 0 else start + 1
+    end = shown.tie_end[start] if shown.tied else start + 1
     relevant = 0
     for r in range(start, end):
-        relevant += shown.grades[r] >= shown.relevant_from
+        relevant += shown.grades[r] >= shown.rules.relevant_from
     return end, relevant

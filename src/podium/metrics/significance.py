@@ -1,4 +1,4 @@
-"""How sure a mean over queries, or a difference of two, is.
+"""Uncertainty of a mean over queries, or of the difference of two.
 
 The unit is the query: intervals resample queries, and tests compare two systems on the same queries. Queries
 without a value (NaN) are left out.
@@ -22,7 +22,7 @@ BLOCK = 4_000_000
 def bootstrap_interval(
     values: Any, level: float = 0.95, n_resamples: int = 10_000, random_state: Any = 0
 ) -> tuple[float, float]:
-    """Percentile bootstrap interval of the mean.
+    """Return the percentile bootstrap interval of the mean.
 
     Examples
     --------
@@ -47,7 +47,7 @@ def bootstrap_interval(
 
 
 def randomization_test(a: Any, b: Any, n_resamples: int = 10_000, random_state: Any = 0) -> float:
-    """Two-sided p-value of the paired randomisation test.
+    """Return the two-sided p-value of the paired randomization test.
 
     If the two systems were the same, each query's difference could as well have had the other sign. The p-value is the
     share of sign patterns whose mean difference is at least as large as the one observed: over all patterns if the
@@ -60,7 +60,7 @@ def randomization_test(a: Any, b: Any, n_resamples: int = 10_000, random_state: 
     0.25
     """
     difference = _paired(a, b)
-    difference = difference[difference != 0.0]  # their sign makes no difference
+    difference = difference[difference != 0.0]  # their signs change nothing
     n = len(difference)
     if n == 0:
         return 1.0
@@ -78,7 +78,7 @@ def randomization_test(a: Any, b: Any, n_resamples: int = 10_000, random_state: 
 
 
 def paired_t_test(a: Any, b: Any) -> float:
-    """Two-sided p-value of Student's paired t-test; 1 if the systems do not differ on any query.
+    """Return the two-sided p-value of Student's paired t-test; 1 if the systems do not differ on any query.
 
     Examples
     --------
@@ -100,7 +100,7 @@ def paired_t_test(a: Any, b: Any) -> float:
 
 
 def holm(p_values: Any) -> np.ndarray:
-    """p-values corrected for their number by Holm's step-down method, in the order given.
+    """Return p-values corrected for their number by Holm's step-down method, in the order given.
 
     Examples
     --------
@@ -122,7 +122,7 @@ def _values(values: Any) -> np.ndarray:
 
 
 def _paired(a: Any, b: Any) -> np.ndarray:
-    """Differences on the queries that have both values."""
+    """Return the differences on the queries that have both values."""
     first, second = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
     if first.shape != second.shape or first.ndim != 1:
         raise ValueError(
@@ -132,7 +132,7 @@ def _paired(a: Any, b: Any) -> np.ndarray:
 
 
 def _blocks(n_rows: int, n_columns: int) -> Iterator[int]:
-    """Numbers of rows that add up to ``n_rows``, each with a bearable number of entries."""
+    """Yield numbers of rows that add up to ``n_rows``, each with at most about ``BLOCK`` entries."""
     size = max(BLOCK // max(n_columns, 1), 1)
     for start in range(0, n_rows, size):
         yield min(size, n_rows - start)

@@ -26,8 +26,8 @@ from podium.metrics.ranked import RankedList, ranked_list, tie_group
 def average_precision(address: int, cutoff: int, parameter: float) -> float:
     shown = ranked_list(address)
     depth = min(cutoff, len(shown.grades))
-    divisor = min(shown.n_relevant, cutoff) if shown.ap_divides_by_min else shown.n_relevant
-    if len(shown.tie_end) == 0:
+    divisor = min(shown.n_relevant, cutoff) if shown.rules.ap_divides_by_min else shown.n_relevant
+    if not shown.tied:
         return _precision_sum(shown, depth) / divisor
     return _expected_sum(shown, depth) / divisor
 
@@ -39,7 +39,7 @@ def _precision_sum(shown: RankedList, depth: int) -> float:
     hits = 0
     for r in range(depth):  # without a branch, which the processor would often predict wrongly
         ranks[hits] = r + 1
-        hits += grades[r] >= shown.relevant_from
+        hits += grades[r] >= shown.rules.relevant_from
     for i in range(hits):
         total += (i + 1) / ranks[i]
     return total

@@ -24,23 +24,23 @@ NORMALIZED = {"seeks": "gain", "prepared": "gains", "normalized": True}
 )
 def ndcg(address: int, cutoff: int, parameter: float) -> float:
     shown = ranked_list(address)
-    if shown.zero_ndcg_when_short and cutoff > shown.n_listed and cutoff != WHOLE_LIST:
+    if shown.rules.zero_ndcg_when_short and cutoff > shown.n_listed and cutoff != WHOLE_LIST:
         return 0.0
-    last = min(cutoff, len(shown.dcg)) - 1
+    last = min(cutoff, len(shown.grades)) - 1
     return shown.dcg[last] / shown.ideal[last]  # type: ignore[no-any-return]
 
 
 @family("dcg", "discounted cumulative gain", seeks="gain", prepared="gains", bounded=False)
 def dcg(address: int, cutoff: int, parameter: float) -> float:
     shown = ranked_list(address)
-    return shown.dcg[min(cutoff, len(shown.dcg)) - 1]  # type: ignore[no-any-return]
+    return shown.dcg[min(cutoff, len(shown.grades)) - 1]  # type: ignore[no-any-return]
 
 
 @family("meanndcg", "mean of NDCG@1 … NDCG@n", cutoff="none", aliases=("mean-ndcg", "mean_ndcg"), **NORMALIZED)
 def mean_ndcg(address: int, cutoff: int, parameter: float) -> float:
     shown = ranked_list(address)
     total = 0.0
-    for r in range(len(shown.dcg)):
-        if not (shown.zero_ndcg_when_short and r + 1 > shown.n_listed):
+    for r in range(len(shown.grades)):
+        if not (shown.rules.zero_ndcg_when_short and r + 1 > shown.n_listed):
             total += shown.dcg[r] / shown.ideal[r]
-    return total / len(shown.dcg)
+    return total / len(shown.grades)

@@ -29,14 +29,14 @@ from podium.metrics.ranked import ranked_list
 @family("err", "expected reciprocal rank", seeks="gain", needs_max_grade=True)
 def expected_reciprocal_rank(address: int, cutoff: int, parameter: float) -> float:
     shown = ranked_list(address)
-    lowest, by_label = shown.min_grade, shown.stop_by_label
-    scale = 2.0 ** (lowest - shown.max_grade)
+    lowest, by_label = shown.rules.min_grade, shown.rules.stop_by_label
+    scale = 2.0 ** (lowest - shown.rules.max_grade)
     depth = min(cutoff, len(shown.grades))
     total = 0.0
     reached = 1.0
     start = 0
     while start < depth:
-        end = shown.tie_end[start] if len(shown.tie_end) > 0 else start + 1
+        end = shown.tie_end[start] if shown.tied else start + 1
         if end == start + 1:
             stop = _stop_probability(shown.grades[start], lowest, scale, by_label)
             total += reached * stop / end

@@ -14,16 +14,17 @@ from numba import njit
 from podium.metrics.family import family
 from podium.metrics.ranked import WHOLE_LIST, RankedList, ranked_list, tie_group
 
-PAD, ZERO, CLIP = range(3)
+PAD, _, CLIP = range(3)
 """P@k of a list of n < k documents: hits / k; or 0; or hits / n."""
 
 
 @njit(error_model="numpy")
 def _length(shown: RankedList, cutoff: int) -> int:
     """Return what P@k divides by; 0 if P@k is 0 whatever was found."""
-    if shown.n_listed == 0 or (shown.short_precision == ZERO and cutoff > shown.n_listed and cutoff != WHOLE_LIST):
-        return 0
-    return min(cutoff, shown.n_listed) if shown.short_precision == CLIP or cutoff == WHOLE_LIST else cutoff
+    short = shown.rules.short_precision
+    if cutoff <= shown.n_listed or (short == PAD and cutoff != WHOLE_LIST):
+        return cutoff if shown.n_listed > 0 else 0
+    return shown.n_listed if short == CLIP or cutoff == WHOLE_LIST else 0
 
 
 @family(
@@ -36,7 +37,7 @@ def _length(shown: RankedList, cutoff: int) -> int:
 def precision(address: int, cutoff: int, parameter: float) -> float:
     shown = ranked_list(address)
     length = _length(shown, cutoff)
-    return shown.hits[min(cutoff, len(shown.hits)) - 1] / length if length > 0 else 0.0
+    return shown.hits[min(cutoff, len(shown.grades)) - 1] / length if length > 0 else 0.0
 
 
 @family(
@@ -49,14 +50,14 @@ def precision(address: int, cutoff: int, parameter: float) -> float:
 )
 def recall(address: int, cutoff: int, parameter: float) -> float:
     shown = ranked_list(address)
-    return shown.hits[min(cutoff, len(shown.hits)) - 1] / shown.n_relevant  # type: ignore[no-any-return]
+    return shown.hits[min(cutoff, len(shown.grades)) - 1] / shown.n_relevant  # type: ignore[no-any-return]
 
 
 @family("f1", "harmonic mean of precision and recall", prepared="hits")
 def f1(address: int, cutoff: int, parameter: float) -> float:
     shown = ranked_list(address)
     length = _length(shown, cutoff)
-    return 2.0 * shown.hits[min(cutoff, len(shown.hits)) - 1] / (length + shown.n_relevant) if length > 0 else 0.0
+    return 2.0 * shown.hits[min(cutoff, len(shown.grades)) - 1] / (length + shown.n_relevant) if length > 0 else 0.0
 
 
 @family(
@@ -69,7 +70,7 @@ def f1(address: int, cutoff: int, parameter: float) -> float:
 )
 def r_precision(address: int, cutoff: int, parameter: float) -> float:
     shown = ranked_list(address)
-    return shown.hits[min(shown.n_relevant, len(shown.hits)) - 1] / shown.n_relevant  # type: ignore[no-any-return]
+    return shown.hits[min(shown.n_relevant, len(shown.grades)) - 1] / shown.n_relevant  # type: ignore[no-any-return]
 
 
 @family(

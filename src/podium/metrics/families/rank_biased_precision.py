@@ -25,7 +25,7 @@ def rank_biased_precision(address: int, cutoff: int, persistence: float) -> floa
     total = 0.0
     before = 0.0
     weight = 1.0 - persistence
-    for r in range(min(cutoff, len(shown.hits))):
+    for r in range(min(cutoff, len(shown.grades))):
         total += weight * (shown.hits[r] - before)
         before = shown.hits[r]
         weight *= persistence
