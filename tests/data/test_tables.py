@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import gzip
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -16,15 +16,9 @@ CSV = "qid,label,f1,f2,id\n1,2,0.5,1,a\n1,0,-3.25,,b\n2,1,0,7,c\n"
 
 
 @pytest.fixture
-def table(tmp_path: Path):
-    """A function that writes text to a file and returns its path."""
-
-    def write(text: str, name: str = "data.csv") -> Path:
-        path = tmp_path / name
-        path.write_bytes(gzip.compress(text.encode()) if name.lower().endswith(".gz") else text.encode())
-        return path
-
-    return write
+def table(file: Callable[..., Path]) -> Callable[..., Path]:
+    """Return a function that writes text to a file, by default data.csv, and returns its path."""
+    return lambda text, name="data.csv": file(text, name)
 
 
 def check_simple(q) -> None:
