@@ -64,9 +64,8 @@ class Family:
     def address(self) -> int:
         """Where the compiled function is; it stays there as long as the process lives."""
         if self.function not in _compiled:
-            _compiled[self.function] = cfunc(SIGNATURE, cache=True, error_model="numpy")(
-                compiled(self.function).py_func
-            )  # type: ignore[attr-defined]
+            plain = compiled(self.function).py_func  # type: ignore[attr-defined]
+            _compiled[self.function] = cfunc(SIGNATURE, cache=True, error_model="numpy")(plain)
         return int(_compiled[self.function].address)
 
     def __reduce__(self) -> Any:

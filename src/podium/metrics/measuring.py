@@ -166,7 +166,7 @@ def _as_numbers(rules: Convention, undiscounted: int, max_grade: float) -> np.nd
         "max_grade": max_grade,
         "min_grade": 0.0 if rules.stop == "label" else rules.min_grade,
     }
-    return np.array([tuple(numbers[name] for name in RULES.names)], RULES)
+    return np.array([tuple(numbers[name] for name in RULES.names or ())], RULES)
 
 
 def _nothing(rules: Convention, family: Family) -> float:

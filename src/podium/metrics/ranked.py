@@ -22,6 +22,8 @@ from llvmlite import ir
 from numba import carray, njit, types
 from numba.extending import intrinsic
 
+from podium.numerics.calls import pointer
+
 SIGNATURE = types.float64(types.int64, types.int64, types.float64)
 WHOLE_LIST = np.iinfo(np.int64).max
 """The cutoff of a metric that has none."""
@@ -79,39 +81,31 @@ class RankedList(NamedTuple):
 
 
 @intrinsic
-def _pointer(_: Any, address: Any) -> Any:
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.inttoptr(args[0], context.get_value_type(types.voidptr))
-
-    return types.voidptr(types.int64), generate
-
-
-@intrinsic
 def call_family(_: Any, function: Any, address: Any, cutoff: Any, parameter: Any) -> Any:
     """Call the C function at the address ``function`` with a list's table, a cutoff and a parameter."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         kind = ir.FunctionType(ir.DoubleType(), [ir.IntType(64), ir.IntType(64), ir.DoubleType()])
-        return builder.call(builder.inttoptr(args[0], kind.as_pointer()), args[1:])
+        return builder.call(builder.inttoptr(args[0], kind.aspointer()), args[1:])
 
     return types.float64(types.int64, *SIGNATURE.args), generate
 
 
 @njit(error_model="numpy", inline="always")
 def _floats(address: int, n: int) -> np.ndarray:
-    return carray(_pointer(address), (n,), np.float64)
+    return carray(pointer(address), (n,), np.float64)
 
 
 @njit(error_model="numpy", inline="always")
 def ranked_list(address: int) -> RankedList:
     """Return the list whose table is at this address."""
-    table = carray(_pointer(address), (1,), TABLE)[0]
+    table = carray(pointer(address), (1,), TABLE)[0]
     n = table.n
     return RankedList(
         table.n_listed,
         table.n_relevant,
         table.tied != 0,
-        carray(_pointer(table.rules), (1,), RULES)[0],
+        carray(pointer(table.rules), (1,), RULES)[0],
         _floats(table.grades, n),
         _floats(table.dcg, n),
         _floats(table.ideal, n),
@@ -119,8 +113,8 @@ def ranked_list(address: int) -> RankedList:
         _floats(table.scores, n),
         _floats(table.labels, n),
         _floats(table.passing, n + 1),
-        carray(_pointer(table.tie_end), (n,), np.int64),
-        carray(_pointer(table.ranks), (n,), np.int64),
+        carray(pointer(table.tie_end), (n,), np.int64),
+        carray(pointer(table.ranks), (n,), np.int64),
     )
 
 
