@@ -22,7 +22,7 @@ EXAMPLES = """\
 examples:
   podium evaluate test.txt scores.txt --convention letor
   podium evaluate test.txt scores.txt --metrics ndcg@1,ndcg@10,map,mrr --per-query
-  podium evaluate test.txt scores.txt --metrics ndcg@10,mine:clicks@10     (clicks is a function in mine.py)
+  podium evaluate test.txt scores.txt --metrics ndcg@10,mine:clicks     (clicks is a function in mine.py)
   podium rank model.podium test.txt | podium evaluate test.txt -
   podium evaluate test.txt scores.txt --groups hosts.txt --per-group 2
   podium evaluate --qrels qrels.txt --run run.trec --metrics bpref,map
@@ -103,7 +103,7 @@ def _evaluate(arguments: argparse.Namespace) -> Evaluation:
 
 
 def _evaluate_scores(arguments: argparse.Namespace) -> Evaluation:
-    from podium.metrics import evaluate
+    from podium.metrics import evaluate, import_metrics
 
     queries = options.read(arguments.data, arguments)
     scores = read_scores(arguments.scores, queries.n_documents, arguments.data)
@@ -115,15 +115,15 @@ def _evaluate_scores(arguments: argparse.Namespace) -> Evaluation:
                 f"{arguments.groups} has {len(groups)} lines, but {arguments.data} has {queries.n_documents} documents"
             )
         collapse = groups, arguments.per_group or 2
-    convention = arguments.convention or "standard"
-    return evaluate(queries, scores, metrics=options.metrics(arguments), convention=convention, collapse=collapse)
+    metrics, convention = import_metrics(arguments.metrics), arguments.convention or "standard"
+    return evaluate(queries, scores, metrics=metrics, convention=convention, collapse=collapse)
 
 
 def _evaluate_run(arguments: argparse.Namespace) -> Evaluation:
     import numpy as np
 
     from podium.data.io.trec import judged_run, read_qrels, read_run
-    from podium.metrics import evaluate
+    from podium.metrics import evaluate, import_metrics
 
     joined = judged_run(read_qrels(arguments.qrels), read_run(arguments.run_file), complete=arguments.complete)
     if joined.queries_not_judged:
@@ -137,7 +137,7 @@ def _evaluate_run(arguments: argparse.Namespace) -> Evaluation:
         qid=np.repeat(joined.qids, np.diff(joined.offsets)),
         document_ids=joined.document_ids,
         judged=joined.judged,
-        metrics=options.metrics(arguments),
+        metrics=import_metrics(arguments.metrics),
         convention=arguments.convention or "trec",
     )
 

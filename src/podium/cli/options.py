@@ -78,22 +78,17 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
 
 def study(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return the shared options of a comparison by the names that functions for comparing take."""
+    from podium.metrics import import_metrics
+
     return {
-        "metrics": metrics(arguments),
+        "metrics": import_metrics(arguments.metrics),
         "convention": arguments.convention or "standard",
-        "primary": arguments.primary,
+        "primary": arguments.primary and import_metrics([arguments.primary])[0],
         "search": arguments.search,
         "budget": arguments.budget,
         "random_state": arguments.seed,
         "jobs": arguments.jobs,
     }
-
-
-def metrics(arguments: argparse.Namespace) -> list[str]:
-    """Return the names given with ``--metrics``; a user's own, ``module:name``, are imported."""
-    from podium.metrics import import_metrics
-
-    return import_metrics(arguments.metrics)
 
 
 def normalization(arguments: argparse.Namespace) -> str | None:
