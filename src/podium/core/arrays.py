@@ -9,6 +9,11 @@ import numpy as np
 Arrays = Mapping[str, np.ndarray | str]
 
 
+def named_under(prefix: str, arrays: Arrays) -> Arrays:
+    """Return the arrays whose names start with ``prefix`` and a dot, without it."""
+    return {name.removeprefix(f"{prefix}."): a for name, a in arrays.items() if name.startswith(f"{prefix}.")}
+
+
 def require_array(arrays: Arrays, name: str, shape: tuple[int | None, ...]) -> np.ndarray:
     """Return the named array; raise ValueError unless it is float64, finite and of this shape (None: any length)."""
     if name not in arrays:

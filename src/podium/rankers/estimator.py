@@ -2,36 +2,31 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
-from sklearn.exceptions import NotFittedError
 
-from podium.core.arrays import Arrays, require_array
-from podium.core.fields import Fields
+from podium.core.arrays import Arrays, named_under, require_array
 from podium.core.parameters import require_choice
 from podium.core.random_state import RandomState, as_generator
-from podium.core.registry import Registered
 from podium.data.normalize import WITHIN_QUERY
 from podium.data.queries import Queries
-from podium.files.models import save
 from podium.losses.base import Loss
 from podium.metrics import metric
+from podium.rankers.fitted import FittedEstimator
 from podium.rankers.inputs import as_queries, as_rows_in_order, as_validation_queries, check_features, query_weights
-from podium.scorers.base import Model, Scorer
+from podium.scorers.base import Scorer
 from podium.scorers.linear.scorer import LinearModel
 from podium.scorers.standardization import Standardization
-from podium.training.base import Convergence, Fit, Problem, Progress, Trainer, Validation
+from podium.training.base import Fit, Problem, Progress, Trainer, Validation
 
 __all__ = ["BaseRanker"]
 
 NORMALIZATIONS = (None, "standard", *WITHIN_QUERY)
 
 
-class BaseRanker(Fields, Registered, BaseEstimator):  # type: ignore[misc]
+class BaseRanker(FittedEstimator):
     """A scikit-learn estimator that learns from lists and gives scores.
 
     A subclass declares its parameters as annotated attributes, and names its parts in :meth:`_loss`, :meth:`_scorer`
@@ -65,12 +60,8 @@ class BaseRanker(Fields, Registered, BaseEstimator):  # type: ignore[misc]
     random_state: RandomState = None
     verbose: int = 0
 
-    model_: Model
     coef_: np.ndarray
     intercept_: float
-    loss_parameters_: np.ndarray
-    convergence_: Convergence
-    n_iter_: int
     n_features_in_: int
     feature_names_in_: np.ndarray
     n_queries_: int
@@ -127,8 +118,7 @@ class BaseRanker(Fields, Registered, BaseEstimator):  # type: ignore[misc]
         weights = query_weights(sample_weight, queries)
         validation = None if eval_set is None else self._validation_queries(eval_set, eval_qid)
         fit = self._train(queries, weights, validation, eval_metric, callback)
-        self.model_, self.loss_parameters_, self.convergence_ = fit.model, fit.loss_parameters, fit.convergence
-        self.n_iter_ = fit.convergence.n_iter
+        self._set_fit(fit)
         self.n_queries_, self.n_documents_ = len(queries), queries.n_documents
         self._expose_model()
         return self
@@ -207,13 +197,6 @@ class BaseRanker(Fields, Registered, BaseEstimator):  # type: ignore[misc]
         bound = likelihood.bind(queries.labels, queries.offsets)
         return -bound.value_and_gradient(scores, parameters=self.loss_parameters_).value
 
-    def save(self, path: str | os.PathLike[str], *, dataset: str | None = None) -> None:
-        """Write the fitted ranker to one file, which :func:`podium.load` reads. No pickle: loading it runs no code.
-
-        ``dataset`` (a name, a version, a fingerprint) is stored in the file, and is in ``provenance_`` after loading.
-        """
-        save(self, path, dataset=dataset)
-
     # ---- parts of the methods above
 
     def _needs_lists(self) -> bool:
@@ -285,35 +268,27 @@ class BaseRanker(Fields, Registered, BaseEstimator):  # type: ignore[misc]
             self.coef_, self.intercept_ = self.model_.coef, self.model_.intercept
 
     def _fitted_state(self) -> tuple[dict[str, Any], Arrays]:
-        """Return the result of fitting: JSON, and arrays and texts by name."""
+        fitted, arrays = super()._fitted_state()
         names = getattr(self, "feature_names_in_", None)
-        fitted = {
-            "n_features": self.n_features_in_,
-            "feature_names": None if names is None else [str(name) for name in names],
-            "n_queries": self.n_queries_,
-            "n_documents": self.n_documents_,
-            "convergence": self.convergence_.as_dict(),
-        }
-        arrays: dict[str, np.ndarray | str] = {"loss_parameters": self.loss_parameters_}
-        arrays.update({f"model.{name}": value for name, value in self.model_.to_arrays().items()})
-        if self.standardization_ is not None:
-            arrays["standardization.mean"] = self.standardization_.mean
-            arrays["standardization.inverse_scale"] = self.standardization_.inverse_scale
-        return fitted, arrays
+        fitted.update(
+            n_features=self.n_features_in_,
+            feature_names=None if names is None else [str(name) for name in names],
+            n_queries=self.n_queries_,
+            n_documents=self.n_documents_,
+        )
+        if self.standardization_ is None:
+            return fitted, arrays
+        mean, inverse_scale = self.standardization_.mean, self.standardization_.inverse_scale
+        return fitted, {**arrays, "standardization.mean": mean, "standardization.inverse_scale": inverse_scale}
 
     def _restore_fitted(self, fitted: dict[str, Any], arrays: Arrays) -> None:
-        """Become the ranker that :meth:`_fitted_state` describes.
-
-        Raises ValueError, TypeError or KeyError if that is impossible.
-        """
         scorer, loss = self._scorer(), self._loss()
         n = fitted["n_features"]
-        of_model = {name.removeprefix("model."): value for name, value in arrays.items() if name.startswith("model.")}
-        self.model_ = scorer.model_class.from_arrays(scorer, of_model)
-        if self.model_.n_features not in (None, n):
-            raise ValueError(f"its model has {self.model_.n_features} features, but it says {n!r}")
+        model = scorer.model_class.from_arrays(scorer, named_under("model", arrays))
+        if model.n_features not in (None, n):
+            raise ValueError(f"its model has {model.n_features} features, but it says {n!r}")
+        self._restore_fit(model, 0 if loss is None else loss.n_parameters, fitted, arrays)
         self.n_features_in_ = n
-        self.loss_parameters_ = require_array(arrays, "loss_parameters", (0 if loss is None else loss.n_parameters,))
         self.standardization_ = None
         if "standardization.mean" in arrays:
             self.standardization_ = Standardization(
@@ -325,16 +300,7 @@ class BaseRanker(Fields, Registered, BaseEstimator):  # type: ignore[misc]
                 raise ValueError(f"it has {len(fitted['feature_names'])} feature names for {n} features")
             self.feature_names_in_ = np.array([str(name) for name in fitted["feature_names"]], dtype=object)
         self.n_queries_, self.n_documents_ = int(fitted["n_queries"]), int(fitted["n_documents"])
-        self.convergence_ = Convergence.from_dict(fitted["convergence"])
-        self.n_iter_ = self.convergence_.n_iter
         self._expose_model()
-
-    def _require_fitted(self) -> None:
-        if not hasattr(self, "model_"):
-            raise NotFittedError(f"this {type(self).__name__} is not fitted yet: call fit first")
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "model_")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
+from podium.core.arrays import Arrays, require_array
 from podium.core.fields import Fields
 from podium.core.registry import Registered
 from podium.files.models import save
@@ -17,9 +18,9 @@ from podium.training.base import Convergence, Fit
 
 
 class FittedEstimator(Fields, Registered, BaseEstimator):  # type: ignore[misc]
-    """Base class of scikit-learn estimators whose parameters are fields and whose fits can be saved.
+    """Base class of scikit-learn estimators whose parameters are fields and which can be saved when fitted.
 
-    A subclass has the two methods of the file protocol, ``_fitted_state`` and ``_restore_fitted``.
+    A subclass adds what it learns besides its model to :meth:`_fitted_state`, and has a method ``_restore_fitted``.
     """
 
     model_: Model
@@ -39,6 +40,20 @@ class FittedEstimator(Fields, Registered, BaseEstimator):  # type: ignore[misc]
         self.model_, self.loss_parameters_, self.convergence_ = fit.model, fit.loss_parameters, fit.convergence
         self.n_iter_ = fit.convergence.n_iter
         return self
+
+    def _fitted_state(self) -> tuple[dict[str, Any], Arrays]:
+        """Return the result of fitting: JSON, and arrays and texts by name."""
+        model = {f"model.{name}": value for name, value in self.model_.to_arrays().items()}
+        return {"convergence": self.convergence_.as_dict()}, {**model, "loss_parameters": self.loss_parameters_}
+
+    def _restore_fit(self, model: Model, n_parameters: int | None, fitted: dict[str, Any], arrays: Arrays) -> None:
+        """Restore the result of training: a model, and ``n_parameters`` (None: any number) of the loss."""
+        loss_parameters = require_array(arrays, "loss_parameters", (n_parameters,))
+        self._set_fit(Fit(model, loss_parameters, Convergence.from_dict(fitted["convergence"])))
+
+    def _restore_fitted(self, fitted: dict[str, Any], arrays: Arrays) -> None:
+        """Become the ranker that :meth:`_fitted_state` describes; raise ValueError or KeyError if there is none."""
+        raise NotImplementedError
 
     def _require_fitted(self) -> None:
         if not hasattr(self, "model_"):

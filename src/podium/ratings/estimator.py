@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from podium.core.arrays import Arrays
+from podium.core.arrays import Arrays, named_under
 from podium.core.parameters import require_choice, require_count
 from podium.metrics.definition import Metric, metric
 from podium.rankers.fitted import FittedEstimator
@@ -226,36 +226,23 @@ class RatingRanker(FittedEstimator):
         return numbers
 
     def _fitted_state(self) -> tuple[dict[str, Any], Arrays]:
-        """Return what fitting learned: JSON, and arrays and texts by name."""
-        arrays: dict[str, np.ndarray | str] = {
-            "users": self.users_.to_stored(),
-            "items": self.items_.to_stored(),
-            "loss_parameters": self.loss_parameters_,
-        }
-        for prefix, part in (("model", self.model_.to_arrays()), ("seen", self.seen_.to_arrays())):
-            arrays.update({f"{prefix}.{name}": value for name, value in part.items()})
-        return {"convergence": self.convergence_.as_dict()}, arrays
+        fitted, arrays = super()._fitted_state()
+        seen = {f"seen.{name}": value for name, value in self.seen_.to_arrays().items()}
+        return fitted, {**arrays, **seen, "users": self.users_.to_stored(), "items": self.items_.to_stored()}
 
     def _restore_fitted(self, fitted: dict[str, Any], arrays: Arrays) -> None:
-        """Restore what :meth:`_fitted_state` returned."""
         self.users_, self.items_ = Ids.from_stored(arrays["users"]), Ids.from_stored(arrays["items"])
         n_users, n_items = len(self.users_), len(self.items_)
+        self.seen_ = RatingLists.from_arrays(named_under("seen", arrays), n_users, n_items)
         model = FactorModel.from_arrays(None, named_under("model", arrays))
         if (len(model.user_factors), len(model.item_factors)) != (n_users, n_items):
             raise ValueError(f"the model's factors are not those of its {n_users} users and {n_items} items")
-        self.seen_ = RatingLists.from_arrays(named_under("seen", arrays), n_users, n_items)
-        loss_parameters = np.asarray(arrays["loss_parameters"], dtype=np.float64)
-        self._set_fit(Fit(model, loss_parameters, Convergence.from_dict(fitted["convergence"])))
+        self._restore_fit(model, None, fitted, arrays)
 
 
 def solved(model: FactorModel) -> Fit:
     """Return the fit of a model that needs no iterations."""
     return Fit(model, np.empty(0), Convergence(True, "solved exactly", n_iter=1))
-
-
-def named_under(prefix: str, arrays: Arrays) -> Arrays:
-    """Return the arrays whose names start with ``prefix`` and a dot, without it."""
-    return {k.removeprefix(f"{prefix}."): v for k, v in arrays.items() if k.startswith(f"{prefix}.")}
 
 
 def as_ratings(ratings: RatingData) -> Ratings:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from podium.core.arrays import Arrays, require_array
+from podium.core.arrays import Arrays, named_under, require_array
 from podium.core.parameters import require_choice, require_count, require_number
 from podium.core.random_state import as_generator, seed_of
 from podium.losses import PMOPLoss
@@ -17,7 +17,7 @@ from podium.losses.base import Loss
 from podium.metrics.definition import Metric, metric
 from podium.numerics.subsets.answers import best_group
 from podium.rankers.presets.pmop import PairProbabilities, pairs_in_lists, potential_kind
-from podium.ratings.estimator import RatingData, RatingRanker, as_ratings, named_under
+from podium.ratings.estimator import RatingData, RatingRanker, as_ratings
 from podium.ratings.evaluation import log_likelihoods
 from podium.ratings.factors.fold_in import fold_users
 from podium.ratings.factors.model import FactorModel

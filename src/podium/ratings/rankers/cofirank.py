@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,10 +14,12 @@ from podium.core.random_state import as_generator
 from podium.losses import CoFiRankLoss, Loss, RankSVMLoss, RegressionLoss
 from podium.losses.base import BoundLoss
 from podium.numerics.blas import quiet_blas
+from podium.rankers.spaces import LogUniform
 from podium.ratings.estimator import RatingRanker
 from podium.ratings.factors.alternating import Alternation
 from podium.ratings.factors.model import FactorModel
 from podium.ratings.lists import RatingLists
+from podium.ratings.methods import RATING_METHODS
 from podium.ratings.problem import RatingProblem
 from podium.training.base import Fit
 
@@ -166,3 +169,21 @@ def _with_items(model: FactorModel, items: np.ndarray) -> FactorModel:
     n_factors = model.user_factors.shape[1]
     bias = items[:, n_factors].copy() if items.shape[1] > n_factors else model.item_bias
     return replace(model, item_factors=np.ascontiguousarray(items[:, :n_factors]), item_bias=bias)
+
+
+for _name, _parameters, _summary, _strengths in (
+    ("cofirank", {}, "factors under a convex bound on NDCG", (3.0, 10.0, 30.0)),
+    ("cofirank-bare", {"biases": False}, "the same without biases, as in the paper", (1.0, 3.0, 10.0)),
+    ("cofirank-ordinal", {"loss": "ordinal"}, "the same with the hinge loss on pairs", (0.3, 1.0, 3.0)),
+    ("cofirank-regression", {"loss": "regression"}, "the same with the squared error", (5.0, 10.0, 20.0)),
+):
+    RATING_METHODS.add(
+        _name,
+        partial(CoFiRank, **_parameters),  # type: ignore[arg-type]
+        _summary,
+        "Weimer et al., NIPS 2007",
+        "factors",
+        {"regularization": LogUniform(*_strengths)},
+        variant=bool(_parameters),
+        kind="factors",
+    )

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from podium.core.random_state import seed_of
-from podium.losses import ListMLELoss, PMOPLoss
+from podium.losses import DavidsonLoss, ListMLELoss, ListNetLoss, PMOPLoss, RankNetLoss, RaoKupperLoss
 from podium.losses.base import Loss
+from podium.rankers.spaces import LogUniform
+from podium.ratings.methods import RATING_METHODS
 from podium.ratings.rankers.base import FactorPreset
 
 __all__ = ["FactorRanker", "PMOPFactors", "PlackettLuceFactors"]
@@ -75,3 +79,35 @@ class PlackettLuceFactors(FactorPreset):
 
     def _loss(self) -> Loss:
         return ListMLELoss(self.ties, random_state=seed_of(self.random_state))
+
+
+_TRUYEN = "Truyen et al., SDM 2011"
+_SUM, _MEAN = LogUniform(1.0, 3.0, 10.0), LogUniform(0.01, 0.03, 0.1)
+"""Regularization to try for losses that are sums over a user's list, as likelihoods are, and for means."""
+
+for _name, _loss, _summary, _reference, _strengths in (
+    ("pmop", PMOPLoss(), "the likelihood of ordered partitions, ties and all", _TRUYEN, _SUM),
+    ("plackett-luce", ListMLELoss("random"), "the Plackett-Luce likelihood, ties broken at random", _TRUYEN, _SUM),
+    ("listnet", ListNetLoss(), "ListNet's loss", "Cao et al., ICML 2007", _MEAN),
+    ("ranknet", RankNetLoss(), "RankNet's loss", "Burges et al., ICML 2005", _MEAN),
+    ("rao-kupper", RaoKupperLoss(), "Rao and Kupper's pairs with ties", "JASA 1967", _MEAN),
+    ("davidson", DavidsonLoss(), "Davidson's pairs with ties", "JASA 1970", _MEAN),
+):
+    RATING_METHODS.add(
+        f"{_name}-factors",
+        partial(FactorRanker, _loss),
+        f"factors under {_summary}",
+        _reference,
+        "factors",
+        {"regularization": _strengths},
+        variant=_strengths is _MEAN,
+        kind="factors",
+    )
+RATING_METHODS.add(
+    "pmop-mix",
+    partial(FactorRanker, PMOPLoss(), n_factors=0, biases=False, priors="standard"),
+    "ordered partitions on a mix of item means, popularity, least squares and taste",
+    "Podium, docs/methods/factors.md",
+    "factors",
+    kind="factors",
+)

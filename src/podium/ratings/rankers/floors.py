@@ -8,6 +8,7 @@ from podium.core.parameters import require_choice, require_number
 from podium.ratings.estimator import RatingRanker, solved
 from podium.ratings.factors.model import FactorModel
 from podium.ratings.lists import RatingLists
+from podium.ratings.methods import RATING_METHODS
 from podium.ratings.problem import RatingProblem
 from podium.training.base import Fit
 
@@ -54,3 +55,7 @@ class ItemMean(RatingRanker):
 
 def _same_for_all(lists: RatingLists, scores: np.ndarray) -> Fit:
     return solved(FactorModel(np.zeros((len(lists), 0)), np.zeros((lists.n_items, 0)), scores))
+
+
+RATING_METHODS.add("item-mean", ItemMean, "the items' damped mean rating", "floor", "floor", kind="factors")
+RATING_METHODS.add("popularity", GlobalRanking, "the number of an item's ratings", "floor", "floor", kind="factors")

@@ -9,10 +9,12 @@ import numpy as np
 from podium.core.parameters import require_count, require_number
 from podium.core.random_state import as_generator
 from podium.numerics.ridge import ridge_rows
+from podium.rankers.spaces import LogUniform
 from podium.ratings.estimator import RatingRanker
 from podium.ratings.factors.alternating import Alternation
 from podium.ratings.factors.model import FactorModel
 from podium.ratings.lists import RatingLists, group_numbers
+from podium.ratings.methods import RATING_METHODS
 from podium.ratings.problem import RatingProblem
 from podium.training.base import Fit
 
@@ -98,3 +100,14 @@ def _design(side: np.ndarray) -> np.ndarray:
 def _with_user_bias(users: np.ndarray, items: np.ndarray, mean: float) -> FactorModel:
     """Return a model with the users' biases and the mean as a factor that is 1 for every item."""
     return FactorModel(users + np.append(np.zeros(users.shape[1] - 1), mean), _design(items), items[:, -1].copy())
+
+
+RATING_METHODS.add(
+    "pmf",
+    PMF,
+    "least squares on the ratings, with biases",
+    "Salakhutdinov & Mnih, NIPS 2007",
+    "factors",
+    {"l2": LogUniform(5.0, 10.0, 20.0)},
+    kind="factors",
+)
