@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 import pytest
 from scipy import sparse
@@ -10,6 +9,8 @@ from scipy import sparse
 import podium
 from podium.data.queries import Queries
 from podium.losses import ListNetLoss
+from podium.numerics import pool
+from podium.numerics.pool import n_threads, threads
 from podium.scorers import MLP, Kernel, Linear, Potentials
 from podium.scorers.base import Scorer, SmoothModel, StartOptions
 from podium.scorers.standardization import Standardization
@@ -156,19 +157,16 @@ def test_inputs_are_left_alone_and_models_do_not_change(scorer: Scorer) -> None:
 
 
 @every_scorer
-def test_threads_do_not_change_a_bit(scorer: Scorer) -> None:
-    queries = queries_of()
+def test_threads_do_not_change_a_bit(scorer: Scorer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pool, "LITTLE_WORK", 0)
+    queries = queries_of().take(np.arange(7).repeat(30))
     model = model_of(scorer, queries)
     d_scores = np.random.default_rng(8).standard_normal(queries.n_documents)
-    before = numba.get_num_threads()
     results = []
-    try:
-        for threads in sorted({1, before}):
-            numba.set_num_threads(threads)
+    for n in (1, n_threads()):
+        with threads(n):
             scores, backward = model.forward(queries)
             results.append((scores, backward(d_scores)))
-    finally:
-        numba.set_num_threads(before)
     for scores, gradient in results[1:]:
         np.testing.assert_array_equal(scores, results[0][0])
         np.testing.assert_array_equal(gradient, results[0][1])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import tracemalloc
 
 import lightgbm
-import numba
 import numpy as np
 import pytest
 from scipy import sparse
@@ -14,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 import podium
 from podium.data.queries import Queries
 from podium.losses import DavidsonLoss, LambdaRankLoss, RegressionLoss
+from podium.numerics.pool import n_threads, threads
 from podium.scorers import Linear, Trees
 from podium.scorers.trees.model import TreesModel
 from podium.training import LBFGS, Boosting
@@ -94,13 +94,10 @@ def test_the_best_number_of_trees_is_kept(queries) -> None:
 
 def test_the_number_of_threads_does_not_change_a_tree() -> None:
     wide = podium.make_queries(60, 70, 130, random_state=0)  # enough work to be shared
-    before, texts = numba.get_num_threads(), set()
-    try:
-        for threads in {1, before}:
-            numba.set_num_threads(threads)
+    texts = set()
+    for n in (1, n_threads()):
+        with threads(n):
             texts.add(fit(wide, n_trees=3).model_.text)
-    finally:
-        numba.set_num_threads(before)
     assert len(texts) == 1
 
 

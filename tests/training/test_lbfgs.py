@@ -15,7 +15,6 @@ from podium.losses.ties import DavidsonLoss
 from podium.scorers import Linear
 from podium.training import LBFGS, Problem, Validation
 from podium.training.objective import Objective
-from podium.training.threads import enough_threads
 
 
 def _problem(queries=None, loss=None, *, l1=0.0, l2=1e-3, **settings):
@@ -60,10 +59,9 @@ def test_l1_agrees_with_proximal_gradient_steps() -> None:
     problem = _problem(l1=l1, l2=0.05)
     function = _objective(problem)
     expected = function.initial()
-    with enough_threads(problem.queries, problem.loss):
-        for _ in range(800):  # the textbook iteration: gradient step on the smooth part, then soft thresholding
-            moved = expected - 0.5 * function(expected)[1]
-            expected = np.sign(moved) * np.maximum(np.abs(moved) - 0.5 * l1, 0)
+    for _ in range(800):  # the textbook iteration: gradient step on the smooth part, then soft thresholding
+        moved = expected - 0.5 * function(expected)[1]
+        expected = np.sign(moved) * np.maximum(np.abs(moved) - 0.5 * l1, 0)
     theta = LBFGS(tolerance=1e-15, gradient_tolerance=1e-9).fit(problem).model.theta
     np.testing.assert_allclose(theta, expected, atol=1e-6)
     np.testing.assert_array_equal(theta == 0, expected == 0)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-import numba
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
@@ -12,7 +11,8 @@ from sklearn.exceptions import ConvergenceWarning
 import podium
 from podium.losses import ListNetLoss
 from podium.losses.ties import DavidsonLoss
-from podium.numerics.optimizers import ADAM, Optimizer, take_step
+from podium.numerics.optimizers import OPTIMIZERS, Optimizer, take_step
+from podium.numerics.pool import threads
 from podium.scorers import Linear
 from podium.scorers.base import Scorer, SmoothModel
 from podium.scorers.standardization import Standardization
@@ -98,10 +98,11 @@ def test_l1_gives_the_zeros_of_the_optimum() -> None:
 def test_adam_steps_by_hand() -> None:
     # First step: both moments are unbiased to g and g², so each coordinate moves by the rate, towards −sign g.
     theta, moments = np.zeros(2), np.zeros((2, 2))
-    take_step(theta, np.array([0.5, -3.0]), moments, 1, Optimizer(ADAM, 0.1, 0.9, np.zeros(2)))
+    adam = Optimizer(OPTIMIZERS.index("adam"), rate=0.1, momentum=0.9, l1=np.zeros(2))
+    take_step(theta, np.array([0.5, -3.0]), moments, 1, adam)
     np.testing.assert_allclose(theta, [-0.1, 0.1], rtol=1e-6)
     # Second: m = 0.9·0.05 + 0.1·1 = 0.145, unbiased 0.145/0.19; v = (0.999·0.25 + 1)/1000, unbiased /0.001999.
-    take_step(theta, np.array([1.0, 0.0]), moments, 2, Optimizer(ADAM, 0.1, 0.9, np.zeros(2)))
+    take_step(theta, np.array([1.0, 0.0]), moments, 2, adam)
     expected = -0.1 - 0.1 * (0.145 / 0.19) / math.sqrt((0.999 * 0.25 + 1) / 1.999)
     assert theta[0] == pytest.approx(expected, rel=1e-6)
 
@@ -138,12 +139,8 @@ def test_the_seed_decides_and_nothing_else() -> None:
     first, same, other = (trainer.fit(_problem(seed=s)).model.theta for s in (1, 1, 2))
     np.testing.assert_array_equal(first, same)
     assert (first != other).any()
-    before = numba.get_num_threads()
-    numba.set_num_threads(1)
-    try:
+    with threads(1):
         np.testing.assert_array_equal(trainer.fit(_problem(seed=1)).model.theta, first)
-    finally:
-        numba.set_num_threads(before)
 
 
 def test_restarts_keep_the_best() -> None:

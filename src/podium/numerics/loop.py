@@ -89,10 +89,10 @@ class ModelRoutines:
     work: float = 0.0
     """Nanoseconds that a pass over all documents takes, roughly."""
     begin: Routine | None = None
-    """Called before each batch of an epoch: takes the parameters over into the form that ``forward`` reads. It may also
-    write to ``sums``, which is 0."""
+    """Called before a pass and before each batch of an epoch: takes the parameters over into the form that ``forward``
+    reads."""
     finish: Routine | None = None
-    """Called after each batch of an epoch: turns ``sums`` into the gradient with respect to the model's parameters."""
+    """Called after a pass and after each batch: turns ``sums`` into the gradient with respect to the parameters."""
 
 
 class Calls(NamedTuple):
@@ -105,12 +105,12 @@ class Calls(NamedTuple):
     finish: Call
 
     @classmethod
-    def of(cls, loss: Routine, model: ModelRoutines | None) -> Calls:
+    def of(cls, loss: Routine | None, model: ModelRoutines | None) -> Calls:
         """Return the calls of these routines, which must be kept until the loop has returned."""
-        if model is None:
-            return cls(loss.call, NOTHING, NOTHING, NOTHING, NOTHING)
-        routines = (model.forward, model.backward, model.begin, model.finish)
-        return cls(loss.call, *[NOTHING if routine is None else routine.call for routine in routines])
+        routines = [loss, None, None, None, None]
+        if model is not None:
+            routines = [loss, model.forward, model.backward, model.begin, model.finish]
+        return cls(*[NOTHING if routine is None else routine.call for routine in routines])
 
 
 class Lists(NamedTuple):
@@ -168,9 +168,23 @@ def visit(calls: Calls, lists: Lists, bounds: np.ndarray, sums: Sums, work: floa
 
     ``work`` is about how many nanoseconds it all takes (see :func:`podium.numerics.pool.share`).
     """
+    _call_once(calls.begin, sums.gradient[:0].ravel())
     share(_visit_blocks, len(bounds) - 1, calls, lists, bounds, sums, work=work)
     if sums.faults.max(initial=-1) >= 0:
         raise QueryError(int(sums.faults[sums.faults >= 0][0]))
+
+
+def total_gradient(model: ModelRoutines, sums: Sums) -> np.ndarray:
+    """Return the sum over blocks of what the backward calls have added up, finished."""
+    gradient = sums.gradient.sum(axis=0)
+    if model.finish is not None:
+        _call_once(model.finish.call, gradient)
+    return gradient
+
+
+def _call_once(call: Call, sums: np.ndarray) -> None:
+    if not _call(call, 0, 0, 0, 0, 0.0, sums):
+        raise RuntimeError("a model's compiled function failed: out of memory, or an error in it")
 
 
 class Training(NamedTuple):
@@ -182,6 +196,8 @@ class Training(NamedTuple):
     """(2, len(theta)) the optimizer's memory; changed in place."""
     optimizer: Optimizer
     batch_size: int
+    l2: np.ndarray
+    """(n_model,) strength of the L2 penalty on each of the model's parameters."""
 
 
 def run_epoch(calls: Calls, lists: Lists, training: Training, n_steps: int, sums: Sums) -> tuple[float, int]:
@@ -253,7 +269,8 @@ def _run_epoch_python(calls: Calls, lists: Lists, training: Training, n_steps: i
             sums.faults[0] = max(sums.faults[0], lists.queries[first])
             return total, n_steps
         total += sums.totals[0, 0]
-        gradient[:n_model] = of_model[:n_model]
+        for j in range(n_model):
+            gradient[j] = of_model[j] + training.l2[j] * theta[j]
         gradient[n_model:] = sums.totals[0, 1:]
         n_steps += 1
         take_step(theta, gradient, training.moments, n_steps, training.optimizer)

@@ -11,6 +11,7 @@ import numpy as np
 from podium.core.arrays import Arrays
 from podium.core.parameters import Parameterized
 from podium.data.queries import Queries
+from podium.numerics.loop import ModelRoutines
 from podium.scorers.standardization import Standardization
 
 __all__ = ["Model", "Scorer", "SmoothModel", "StartOptions"]
@@ -80,6 +81,17 @@ class Model:
 Backward = Callable[[np.ndarray], np.ndarray]
 
 
+class Buffers(NamedTuple):
+    """Arrays that a model's compiled functions share with the loop over queries."""
+
+    theta: np.ndarray
+    """(n_parameters,) the model's parameters."""
+    scores: np.ndarray
+    """(n_documents,)"""
+    d_scores: np.ndarray
+    """(n_documents,) derivatives with respect to the scores."""
+
+
 class SmoothModel(Model):
     """A model that is a smooth function of a flat parameter vector. Models do not change; :meth:`at` makes others."""
 
@@ -102,6 +114,13 @@ class SmoothModel(Model):
     def forward(self, queries: Queries) -> tuple[np.ndarray, Backward]:
         """Return the scores, and the function that turns the gradient of the scores into that of ``theta``."""
         raise NotImplementedError
+
+    def routines(self, queries: Queries, buffers: Buffers, n_blocks: int = 1) -> ModelRoutines | None:
+        """Return the model as compiled functions for the loop over queries; None if it has only :meth:`forward`.
+
+        They read the parameters from ``buffers``, not from this model, and have scratch space for ``n_blocks`` blocks.
+        """
+        return None
 
     def penalty(self) -> tuple[float, np.ndarray]:
         """Return the smooth penalty that is added to the mean loss, and its gradient, (n_parameters,)."""

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
 from scipy import sparse
 
 from podium.data.queries import Queries
+from podium.numerics.pool import share
 
 _ROWS = 8192  # per chunk: fixed, so that the sums are the same whatever the number of threads
 
@@ -21,24 +22,24 @@ class Standardization:
     mean: np.ndarray
     """(n_features,)"""
     inverse_scale: np.ndarray
-    """(n_features,) one over the standard deviation; 0 for a feature that is constant, which so loses all effect."""
+    """(n_features,) one over the standard deviation; 0 for a constant feature, which then has no effect."""
 
     @classmethod
     def fit(cls, features: Any) -> Standardization:
-        """From (n_documents, n_features) training features, dense or CSR. NaN are left out."""
+        """Return the map for (n_documents, n_features) training features, dense or CSR. NaN are left out."""
         if sparse.issparse(features):
             mean, variance = _sparse_moments(features)
         else:
             mean, variance = _dense_moments(features)
         deviation = np.sqrt(variance)
-        # What differs only by rounding in the features' own type is constant: dividing by it would blow up noise.
+        # A feature that varies by rounding only, in its own type, is constant: dividing would amplify noise.
         varies = deviation > np.finfo(features.dtype).eps * np.abs(mean)
         inverse_scale = np.zeros_like(mean)
         inverse_scale[varies] = 1.0 / deviation[varies]
         return cls(mean, inverse_scale)
 
     def apply(self, queries: Queries) -> Queries:
-        """A standardized copy, for scorers that cannot take the map into themselves. Keeps the features' type."""
+        """Return a copy with standardized features of the same type, for scorers that do not fold the map in."""
         if queries.is_sparse:
             raise ValueError(
                 "standardizing sparse features would fill in every zero, and this scorer cannot avoid it; "
@@ -66,14 +67,16 @@ def _column_sums(features: np.ndarray, center: np.ndarray, power: int) -> tuple[
     n_chunks = -(-len(features) // _ROWS)
     sums = np.zeros((n_chunks, features.shape[1]))
     counts = np.zeros((n_chunks, features.shape[1]))
-    _sum_chunks(features, center, power, sums, counts)
+    share(_sum_chunks, n_chunks, features, center, power, sums, counts, work=features.size)
     return sums.sum(axis=0), counts.sum(axis=0)
 
 
-@njit(parallel=True, cache=True, error_model="numpy")
-def _sum_chunks(features: np.ndarray, center: np.ndarray, power: int, sums: np.ndarray, counts: np.ndarray) -> None:
-    """Sums of ``(x - center) ** power`` (power 1 or 2) and numbers of values over each chunk of rows."""
-    for c in prange(len(sums)):
+@njit(nogil=True, cache=True, error_model="numpy")
+def _sum_chunks(
+    first: int, stop: int, features: np.ndarray, center: np.ndarray, power: int, sums: np.ndarray, counts: np.ndarray
+) -> None:
+    """Sum ``(x - center) ** power`` (power 1 or 2) over each chunk of rows, and count its values."""
+    for c in range(first, stop):
         block, total, count = features[c * _ROWS : (c + 1) * _ROWS], sums[c], counts[c]
         for i in range(len(block)):
             row = block[i]
@@ -98,7 +101,7 @@ def _sparse_moments(features: Any) -> tuple[np.ndarray, np.ndarray]:
     stored = np.bincount(columns, minlength=width)
     mean = np.bincount(columns, data, width) / np.maximum(count, 1)
     difference = data - mean[columns]
-    total = np.bincount(columns, difference, width) - (count - stored) * mean  # what rounding has left in the mean
+    total = np.bincount(columns, difference, width) - (count - stored) * mean  # rounding error of the mean
     square = np.bincount(columns, difference**2, width) + (count - stored) * mean**2
     count = np.maximum(count, 1)
     return mean + total / count, np.maximum(square / count - (total / count) ** 2, 0.0)

@@ -59,15 +59,15 @@ class Feasible(Stochastic):
             theta[-n_loss:] = rng.uniform(0.0, 1.0, n_loss)
         return project(theta, None) if self.radius is None else _scaled_into(project(theta, None), self.radius)
 
-    def epoch(self, objective: Objective, l1: np.ndarray) -> Epoch:
-        return _FeasibleEpoch(objective, self, l1)
+    def epoch(self, objective: Objective, theta: np.ndarray, l1: np.ndarray) -> Epoch:
+        return _FeasibleEpoch(objective, self, theta, l1)
 
 
 class _FeasibleEpoch(Epoch):
     settings: Feasible
 
-    def move(self, theta: np.ndarray, gradient: np.ndarray, rate: float) -> None:
-        radius = self.settings.radius
+    def move(self, gradient: np.ndarray, rate: float) -> None:
+        theta, radius = self.theta, self.settings.radius
         if self.settings.keep == "project":
             theta[:] = project(theta - rate * gradient, radius)
             return

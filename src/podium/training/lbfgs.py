@@ -10,8 +10,7 @@ from podium.core.parameters import require_choice, require_count, require_number
 from podium.numerics.blas import quiet_blas
 from podium.training.base import Fit, Problem, Trainer
 from podium.training.monitor import Monitor, warn_not_converged
-from podium.training.objective import objective
-from podium.training.threads import enough_threads
+from podium.training.objective import Objective
 
 __all__ = ["LBFGS"]
 
@@ -54,7 +53,7 @@ class LBFGS(Trainer):
         model = problem.start_model(problem.rng)
         bound = problem.bind_loss()
         bound.start_epoch(0)
-        function = objective(model, bound, problem.queries)
+        function = Objective(model, bound, problem.queries)
         split = _Split(model.l1, len(model.theta), bound.loss.parameter_bounds())
         monitor = Monitor(problem, model, patience=self.patience)
         start = function.initial()
@@ -68,7 +67,7 @@ class LBFGS(Trainer):
             if monitor.update(split.join(intermediate_result.x), float(intermediate_result.fun)):
                 raise StopIteration
 
-        with quiet_blas(), enough_threads(problem.queries, problem.loss):
+        with quiet_blas():
             try:
                 result = minimize(
                     value_and_gradient,

@@ -9,17 +9,11 @@ import numpy as np
 
 from podium.core.parameters import require_choice, require_count, require_number
 from podium.numerics.blas import quiet_blas
-from podium.numerics.loop import ModelRoutines, Training
+from podium.numerics.loop import Training
 from podium.numerics.optimizers import OPTIMIZERS, Optimizer, take_step
-from podium.scorers.base import SmoothModel
-from podium.scorers.linear.epoch import linear_routines
-from podium.scorers.linear.scorer import LinearModel
-from podium.scorers.network.base import NetworkModel
-from podium.scorers.network.epoch import network_routines
 from podium.training.base import Convergence, Fit, Problem, Trainer
 from podium.training.monitor import Monitor, warn_not_converged
-from podium.training.objective import Objective, objective
-from podium.training.threads import enough_threads
+from podium.training.objective import Objective
 
 __all__ = ["Stochastic"]
 
@@ -76,14 +70,14 @@ class Stochastic(Trainer):
         """Where a run starts: the model's parameters followed by the loss's own."""
         return objective.initial()
 
-    def epoch(self, objective: Objective, l1: np.ndarray) -> Epoch:
-        """The steps of a run, in their fastest form."""
-        return _epoch_of(objective.model)(objective, self, l1)
+    def epoch(self, objective: Objective, theta: np.ndarray, l1: np.ndarray) -> Epoch:
+        """Return the steps of a run, which move ``theta``, in their fastest form."""
+        return CompiledEpoch(objective, self, theta, l1)
 
     def fit(self, problem: Problem) -> Fit:
         self._check()
         runs: list[_Run] = []
-        with quiet_blas(), enough_threads(problem.queries, problem.loss):
+        with quiet_blas():
             for rng in problem.rng.spawn(self.restarts):
                 run = _Run(self, problem, rng)
                 run.train()
@@ -129,7 +123,7 @@ class _Run:
         self.rng = rng
         model = problem.start_model(rng)
         self.bound = problem.bind_loss()
-        self.objective = objective(model, self.bound, problem.queries)
+        self.objective = Objective(model, self.bound, problem.queries)
         self.theta = settings.start(self.objective, rng)
         l1 = model.l1
         self.l1 = np.zeros_like(self.theta)
@@ -138,7 +132,7 @@ class _Run:
                 raise ValueError('an L1 penalty needs the trainer LBFGS, or optimizer="sgd" or "momentum"')
             self.l1[: len(l1)] = l1
         self.monitor = Monitor(problem, model, patience=settings.patience, step="epoch")
-        self.epoch = settings.epoch(self.objective, self.l1)
+        self.epoch = settings.epoch(self.objective, self.theta, self.l1)
         self.message = ""
         self.interrupted = self.diverged = False
 
@@ -146,7 +140,7 @@ class _Run:
         try:
             for k in range(self.settings.epochs):
                 self.bound.start_epoch(k)
-                loss = self.epoch.run(self.theta, self.rng.permutation(self.bound.n_queries), self.settings.rate(k))
+                loss = self.epoch.run(self.rng.permutation(self.bound.n_queries), self.settings.rate(k))
                 if not (math.isfinite(loss) and np.isfinite(self.theta).all()):
                     self.diverged = True
                     self.message = f"diverged in epoch {k + 1}"
@@ -183,73 +177,55 @@ class _Run:
 
 @dataclass
 class Epoch:
-    """Steps of any smooth model; the optimiser's memory lives here."""
+    """Steps of any smooth model. The optimizer's memory is kept here."""
 
     objective: Objective
     settings: Stochastic
+    theta: np.ndarray
+    """The model's parameters followed by the loss's own; moved in place."""
     l1: np.ndarray
 
     def __post_init__(self) -> None:
-        self.moments = np.zeros((2, len(self.l1)))
-        self.step = 0
+        self.moments = np.zeros((2, len(self.theta)))
+        self.n_steps = 0
 
-    def run(self, theta: np.ndarray, order: np.ndarray, rate: float) -> float:
-        """Move ``theta`` in place through one epoch; returns the mean loss met on the way, without penalties."""
+    def run(self, order: np.ndarray, rate: float) -> float:
+        """Take the steps of one epoch; return the mean loss met on the way, without penalties."""
         total = 0.0
         for first in range(0, len(order), self.settings.batch_size):
             batch = order[first : first + self.settings.batch_size]
-            value, gradient = self.objective.on_batch(theta, batch)
+            value, gradient = self.objective.on_batch(self.theta, batch)
             if not math.isfinite(value):
                 return math.nan
             total += value * len(batch) / len(order)
-            self.move(theta, gradient, rate)
+            self.move(gradient, rate)
         return total
 
-    def move(self, theta: np.ndarray, gradient: np.ndarray, rate: float) -> None:
-        """Take one step, in place."""
-        self.step += 1
-        take_step(theta, gradient, self.moments, self.step, self.optimizer(rate))
+    def move(self, gradient: np.ndarray, rate: float) -> None:
+        """Take one step."""
+        self.n_steps += 1
+        take_step(self.theta, gradient, self.moments, self.n_steps, self.optimizer(rate))
 
     def optimizer(self, rate: float) -> Optimizer:
         return Optimizer(OPTIMIZERS.index(self.settings.optimizer), rate, self.settings.momentum, self.l1)
 
 
-class _CompiledEpoch(Epoch):
-    """The same steps in the compiled loop over queries."""
+class CompiledEpoch(Epoch):
+    """The same steps of a model that has compiled functions: one compiled loop."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.scores = np.empty(self.objective.queries.n_documents)
-        self.d_scores = np.empty_like(self.scores)
+        model, buffers = self.objective.model, self.objective.buffers
+        self.l2 = np.zeros_like(model.theta) + model.l2
+        buffers = buffers._replace(theta=self.theta[: len(model.theta)])
+        self.routines = model.routines(self.objective.queries, buffers)
 
-    def routines(self, theta: np.ndarray) -> ModelRoutines:
-        raise NotImplementedError
-
-    def run(self, theta: np.ndarray, order: np.ndarray, rate: float) -> float:
-        training = Training(theta, self.moments, self.optimizer(rate), self.settings.batch_size)
-        total, self.step = self.objective.bound.run_epoch(
-            self.scores, self.d_scores, self.routines(theta), order, training, self.step
+    def run(self, order: np.ndarray, rate: float) -> float:
+        if self.routines is None:
+            return super().run(order, rate)
+        scores, d_scores = self.objective.buffers[1:]
+        training = Training(self.theta, self.moments, self.optimizer(rate), self.settings.batch_size, self.l2)
+        total, self.n_steps = self.objective.bound.run_epoch(
+            scores, d_scores, self.routines, order, training, self.n_steps
         )
-        return total
-
-
-class _LinearEpoch(_CompiledEpoch):
-    def routines(self, theta: np.ndarray) -> ModelRoutines:
-        model = self.objective.model
-        assert isinstance(model, LinearModel)
-        return linear_routines(model, self.objective.queries.features, self.scores, self.d_scores, theta)
-
-
-class _NetworkEpoch(_CompiledEpoch):
-    def routines(self, theta: np.ndarray) -> ModelRoutines:
-        model, queries = self.objective.model, self.objective.queries
-        assert isinstance(model, NetworkModel)
-        longest = int(queries.sizes.max(initial=0))
-        return network_routines(model, queries.features, longest, self.scores, self.d_scores, theta)
-
-
-def _epoch_of(model: SmoothModel) -> type[Epoch]:
-    """The fastest way through an epoch for this kind of model."""
-    if isinstance(model, LinearModel):
-        return _LinearEpoch
-    return _NetworkEpoch if isinstance(model, NetworkModel) else Epoch
+        return float(total)

@@ -2,30 +2,76 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from numba import njit, prange
 
 from podium.core.arrays import Arrays, require_array
 from podium.core.parameters import require_number
 from podium.data.queries import Queries
-from podium.numerics.loop import n_partial_sums
-from podium.scorers.base import PLAIN, Backward, Scorer, SmoothModel, StartOptions
+from podium.numerics.compiling import compiled
+from podium.scorers.base import PLAIN, Buffers, Scorer, StartOptions
+from podium.scorers.compiled import CompiledModel, Kernels
 from podium.scorers.linear.rows import add_rows, as_rows, score_rows
 from podium.scorers.standardization import Standardization
 
 __all__ = ["Linear", "LinearModel"]
 
 
-class LinearModel(SmoothModel):
+class LinearTable(NamedTuple):
+    """What the compiled functions of a linear model work on."""
+
+    rows: Any
+    """Features, see :func:`podium.scorers.linear.rows.as_rows`."""
+    mean: np.ndarray
+    inverse_scale: np.ndarray
+    has_intercept: bool
+    coef: np.ndarray
+    """(n_features + 1,) weights of the features as they come, then the intercept."""
+    theta: np.ndarray
+    """(n_parameters,) weights of standardized features, then the intercept if there is one."""
+    scores: np.ndarray
+    d_scores: np.ndarray
+
+
+def _begin(model: LinearTable, start: int, stop: int, block: int, sums: np.ndarray) -> None:
+    n_features = len(model.mean)
+    intercept = model.theta[n_features] if model.has_intercept else 0.0
+    for j in range(n_features):
+        model.coef[j] = model.theta[j] * model.inverse_scale[j]
+        if model.has_intercept:
+            intercept -= model.mean[j] * model.coef[j]
+    model.coef[n_features] = intercept
+
+
+def _forward(model: LinearTable, start: int, stop: int, block: int, sums: np.ndarray) -> None:
+    score_rows(model.rows, start, stop, model.coef[:-1], model.coef[-1], model.scores[start:stop])
+
+
+def _backward(model: LinearTable, start: int, stop: int, block: int, sums: np.ndarray) -> None:
+    """Add ``features.T @ d_scores`` and, last, the sum of ``d_scores``."""
+    slopes = model.d_scores[start:stop]
+    for i in range(len(slopes)):
+        sums[-1] += slopes[i]
+    add_rows(model.rows, start, stop, slopes, sums[:-1])
+
+
+def _finish(model: LinearTable, start: int, stop: int, block: int, sums: np.ndarray) -> None:
+    if model.has_intercept:
+        for j in range(len(model.mean)):
+            sums[j] -= model.mean[j] * sums[-1]
+    for j in range(len(model.mean)):
+        sums[j] *= model.inverse_scale[j]
+
+
+class LinearModel(CompiledModel):
     """``scores = features @ coef + intercept``.
 
     It is learned in the coordinates of standardized features: ``coef = theta * inverse_scale``. So the features are
     read as they are, never copied, and yet the optimiser and the penalties see features of unit variance.
     """
 
-    n_features: int
+    kernels: ClassVar[Kernels] = Kernels(*map(compiled, (_begin, _forward, _backward, _finish)))
 
     def __init__(
         self,
@@ -54,32 +100,23 @@ class LinearModel(SmoothModel):
     def intercept(self) -> float:
         return float(self.theta[-1] - self.mean @ self.coef) if self.has_intercept else 0.0
 
-    def scores(self, queries: Queries) -> np.ndarray:
-        scores = np.empty(queries.n_documents)
-        _score_all(as_rows(queries.features), self.coef, self.intercept, scores)
-        return scores
+    @property
+    def n_sums(self) -> int:
+        return self.n_features + 1
 
-    def forward(self, queries: Queries) -> tuple[np.ndarray, Backward]:
-        return self.scores(queries), lambda d_scores: self._backward(queries, d_scores)
+    def work(self, queries: Queries) -> float:
+        return float(queries.features.size)  # of a sparse matrix: the entries it stores
 
-    def _backward(self, queries: Queries, d_scores: np.ndarray) -> np.ndarray:
-        # Each chunk sums into a row of its own; their number bounds the memory and does not depend on the threads.
-        n_chunks = n_partial_sums(queries.n_documents, self.n_features)
-        bounds = np.linspace(0, queries.n_documents, n_chunks + 1).astype(np.int64)
-        parts = np.empty((n_chunks, self.n_features))
-        _add_all(as_rows(queries.features), bounds, d_scores, parts)
-        return self.to_theta(parts.sum(axis=0), float(d_scores.sum()))
-
-    def to_theta(self, d_coef: np.ndarray, d_intercept: float) -> np.ndarray:
-        """The gradient with respect to ``theta`` from ``features.T @ d_scores`` and the sum of ``d_scores``."""
-        gradient = np.empty_like(self.theta)
-        weights = gradient[: self.n_features]
-        np.copyto(weights, d_coef)
-        if self.has_intercept:
-            weights -= self.mean * d_intercept
-            gradient[-1] = d_intercept
-        weights *= self.inverse_scale
-        return gradient
+    def tables(self, queries: Queries, buffers: Buffers, n_blocks: int) -> tuple[LinearTable, LinearTable]:
+        table = LinearTable(
+            as_rows(queries.features),
+            self.mean,
+            self.inverse_scale,
+            self.has_intercept,
+            np.append(self.coef, self.intercept),
+            *buffers,
+        )
+        return table, table
 
     def to_arrays(self) -> Arrays:
         return {"coef": self.coef, "intercept": np.array(self.intercept)}
@@ -123,19 +160,3 @@ class Linear(Scorer):
             l1=self.l1,
             l2=self.l2,
         )
-
-
-@njit(parallel=True, cache=True, error_model="numpy")
-def _score_all(rows: Any, coef: np.ndarray, intercept: float, scores: np.ndarray) -> None:
-    block = 1024
-    n = len(scores)
-    for b in prange((n + block - 1) // block):
-        start, stop = b * block, min((b + 1) * block, n)
-        score_rows(rows, start, stop, coef, intercept, scores[start:stop])
-
-
-@njit(parallel=True, cache=True, error_model="numpy")
-def _add_all(rows: Any, bounds: np.ndarray, d_scores: np.ndarray, parts: np.ndarray) -> None:
-    for c in prange(len(parts)):
-        parts[c, :] = 0.0
-        add_rows(rows, bounds[c], bounds[c + 1], d_scores[bounds[c] : bounds[c + 1]], parts[c])

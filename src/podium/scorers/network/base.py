@@ -1,44 +1,66 @@
-"""What models made of small compiled networks share: parallel passes over documents, penalty and state.
+"""Base classes of scorers that are small compiled networks.
 
-A kind of network is one compiled function,
+A kind of network is one compiled function of documents ``first:last``,
 
-    run(shape, scaling, rows, start, stop, first, last, weights, work, values, gradient)
+    run(network, first, last, block, sums)
 
-which works on documents ``first:last`` of the list ``start:stop``. With an empty ``gradient`` it writes their scores to
-``values``; else ``values`` are the derivatives with respect to these scores, and what they mean for the weights is
-added to ``gradient``. (One function, since most of it is the same and compiling it takes seconds.) ``shape`` are
-integers whose meaning is the network's own, ``scaling`` (2, n_features) standardizes features, and ``work`` is scratch
-space: as it takes no other memory, a training loop can call it for one list after another. Features, ``scaling``,
-``weights`` and ``work`` are of one type.
-
-Loops take ``run`` as an argument, a pointer to a function compiled once: what would be inlined into each loop and for
-each loss takes ten seconds to compile.
+Forward it writes their scores to ``network.values``. Backward it finds the derivatives with respect to these scores
+there, and adds what follows for the weights to ``sums``. (One function, since most of it is the same and compiling it
+takes seconds.) It uses no other memory than row ``block`` of ``network.scratch``.
 """
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
-from numba import from_dtype, njit, prange, typeof, types
 
 from podium.core.arrays import Arrays, require_array
 from podium.data.queries import Queries
-from podium.numerics.compiling import ONLY_PRANGE, Kernel
-from podium.scorers.base import PLAIN, Backward, Scorer, SmoothModel, StartOptions
-from podium.scorers.network.layers import network_rows
+from podium.numerics.compiling import compiled
+from podium.scorers.base import PLAIN, Buffers, Scorer, StartOptions
+from podium.scorers.compiled import CompiledModel, Kernels
+from podium.scorers.network.layers import Rows, network_rows
 from podium.scorers.standardization import Standardization
 
-_MOST_CHUNKS = 64  # enough for any number of cores; fixed, so that sums do not depend on their number
+
+class Network(NamedTuple):
+    """What a network's compiled functions work on. Features, scaling, weights and scratch space are of one type."""
+
+    shape: np.ndarray
+    """Integers whose meaning is the network's own."""
+    scaling: np.ndarray
+    """(2, n_features): what standardization subtracts from features, then what it multiplies by."""
+    rows: Rows
+    offsets: np.ndarray
+    """Where lists start and stop; for networks that see whole lists."""
+    theta: np.ndarray
+    """(n_parameters,) float64."""
+    weights: np.ndarray
+    """The parameters in the features' type."""
+    scratch: np.ndarray
+    """(n_blocks, size)"""
+    backward: bool
+    values: np.ndarray
+    """(n_documents,) scores or, backward, the derivatives with respect to them."""
 
 
-class NetworkModel(SmoothModel):
+def _begin(network: Network, first: int, last: int, block: int, sums: np.ndarray) -> None:
+    for j in range(len(network.theta)):
+        network.weights[j] = network.theta[j]
+
+
+begin = compiled(_begin)
+
+
+def network_kernels(run: Any) -> Kernels:
+    """Return the kernels of a network from its one function."""
+    kernel = compiled(run)
+    return Kernels(begin, kernel, kernel)
+
+
+class NetworkModel(CompiledModel):
     """A model whose scores are those of a compiled network."""
-
-    kernel: ClassVar[Kernel]
-    """``run``."""
-    listwise: ClassVar[bool] = False
-    n_features: int
 
     def __init__(
         self, theta: np.ndarray, shape: np.ndarray, n_features: int, standardization: Standardization | None, l2: float
@@ -49,45 +71,27 @@ class NetworkModel(SmoothModel):
         self.standardization = standardization or Standardization(np.zeros(n_features), np.ones(n_features))
         self.l2 = np.where(self.weights_mask(), l2, 0.0)  # biases are free
 
-    def work_size(self, longest: int) -> int:
-        """How much scratch space lists of up to ``longest`` documents take."""
-        raise NotImplementedError
-
     def weights_mask(self) -> np.ndarray:
-        """(n_parameters,) which parameters are weights, to be penalised, and not biases."""
+        """Return (n_parameters,) which parameters are weights, to be penalized, and not biases."""
         raise NotImplementedError
 
-    def scaling(self, dtype: Any) -> np.ndarray:
-        """(2, n_features) for features of this type."""
-        return np.array([self.standardization.mean, self.standardization.inverse_scale], dtype=dtype)
+    def work(self, queries: Queries) -> float:
+        return float(queries.n_documents * len(self.theta))
 
-    def scores(self, queries: Queries) -> np.ndarray:
-        scores = np.empty(queries.n_documents)
-        self._pass(queries, scores, n_gradient=0)
-        return scores
-
-    def forward(self, queries: Queries) -> tuple[np.ndarray, Backward]:
-        return self.scores(queries), lambda d_scores: self._pass(
-            queries, np.ascontiguousarray(d_scores, dtype=np.float64), n_gradient=len(self.theta)
-        )
-
-    def _pass(self, queries: Queries, values: np.ndarray, n_gradient: int) -> np.ndarray:
-        """Run the network over all documents; returns the gradient, if one is asked for."""
+    def tables(self, queries: Queries, buffers: Buffers, n_blocks: int) -> tuple[Network, Network]:
         dtype = queries.features.dtype
-        parts, bounds = parts_of(queries, self.listwise)
-        gradients = np.zeros((len(bounds) - 1, n_gradient))
-        call_with_network(
-            _network_pass,
-            self,
-            queries.features,
-            parts,
-            bounds,
+        network = Network(
+            self.shape,
+            np.array([self.standardization.mean, self.standardization.inverse_scale], dtype=dtype),
+            network_rows(queries.features),
+            queries.offsets,
+            buffers.theta,
             self.theta.astype(dtype),
-            self.work_size(int((parts[:, 1] - parts[:, 0]).max(initial=0))),
-            values,
-            gradients,
+            np.empty((n_blocks, self.scratch_size(queries)), dtype),
+            False,
+            buffers.scores,
         )
-        return gradients.sum(axis=0)
+        return network, network._replace(backward=True, values=buffers.d_scores)
 
     def to_arrays(self) -> Arrays:
         return {
@@ -120,7 +124,7 @@ class NetworkScorer(Scorer):
     l2: float = 1e-4
 
     def shape(self, n_features: int) -> np.ndarray:
-        """What the compiled network is told of its shape; checks the parameters."""
+        """Return the network's shape, for its compiled function; raise ValueError for unusable parameters."""
         raise NotImplementedError
 
     def initial_theta(self, shape: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -131,69 +135,3 @@ class NetworkScorer(Scorer):
         shape = self.shape(queries.n_features)
         theta = self.initial_theta(shape, rng)
         return self.model_class(theta, shape, queries.n_features, options.standardization, self.l2)
-
-
-def parts_of(queries: Queries, listwise: bool) -> tuple[np.ndarray, np.ndarray]:
-    """(n_parts, 4) list start, list stop, first, last of each piece of work; and bounds of chunks of about equal cost.
-
-    Both depend on the data alone, never on the number of threads. A long list is split into at most 8 pieces, each of
-    which needs memory for the whole list.
-    """
-    n = queries.n_documents
-    if not listwise:
-        cuts = np.arange(0, n + 1024, 1024).clip(max=n)
-        cuts = np.unique(cuts)
-        parts = np.column_stack((cuts[:-1], cuts[1:], cuts[:-1], cuts[1:]))
-        cost = parts[:, 1] - parts[:, 0]
-    else:
-        starts, stops = queries.offsets[:-1], queries.offsets[1:]
-        pieces = np.minimum(-(-queries.sizes // 512), 8)
-        of = np.repeat(np.arange(len(queries)), pieces)
-        piece = np.arange(len(of)) - np.repeat(np.cumsum(pieces) - pieces, pieces)
-        size = queries.sizes[of]
-        first = starts[of] + size * piece // pieces[of]
-        last = starts[of] + size * (piece + 1) // pieces[of]
-        parts = np.column_stack((starts[of], stops[of], first, last))
-        cost = size * (last - first)
-    targets = np.linspace(0, cost.sum(), _MOST_CHUNKS + 1)[1:-1]
-    bounds = np.unique(np.concatenate(([0], np.searchsorted(np.cumsum(cost), targets), [len(parts)])))
-    return parts.astype(np.int64), bounds.astype(np.int64)
-
-
-def call_with_network(loop: Any, model: NetworkModel, features: Any, *args: Any) -> Any:
-    """Call a compiled loop with a network: ``loop(run, shape, scaling, rows, *args)``.
-
-    Numba would take a compiled function for a constant and compile the loop for it alone; a signature that says
-    "function of these types" makes it a pointer. ``loop`` keeps its compiled versions, here as in its cache on disk.
-    """
-    rows = network_rows(features)
-    args = (model.shape, model.scaling(features.dtype), rows, *args)
-    number, flat = from_dtype(features.dtype), types.float64[::1]
-    run = types.void(
-        types.int64[::1], number[:, ::1], typeof(rows), *[types.int64] * 4, number[::1], number[::1], flat, flat
-    )
-    signature = (types.FunctionType(run), *map(typeof, args))
-    if signature not in loop.overloads:
-        loop.compile(signature)
-    return loop.overloads[signature].entry_point(type(model).kernel, *args)
-
-
-@njit(cache=True, parallel=ONLY_PRANGE, error_model="numpy")
-def _network_pass(
-    run: Kernel,
-    shape: np.ndarray,
-    scaling: np.ndarray,
-    rows: Any,
-    parts: np.ndarray,
-    bounds: np.ndarray,
-    weights: np.ndarray,
-    work_size: int,
-    values: np.ndarray,
-    gradients: np.ndarray,
-) -> None:
-    """Scores, or the gradient of each chunk."""
-    for c in prange(len(bounds) - 1):
-        work = np.empty(work_size, weights.dtype)
-        for i in range(bounds[c], bounds[c + 1]):
-            start, stop, first, last = parts[i, 0], parts[i, 1], parts[i, 2], parts[i, 3]
-            run(shape, scaling, rows, start, stop, first, last, weights, work, values[first:last], gradients[c])

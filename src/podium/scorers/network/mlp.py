@@ -8,13 +8,14 @@ five units and a tanh output it is the individual potential of BoltzRank (Volkov
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from podium.core.parameters import require_choice, require_count, require_number
-from podium.numerics.compiling import Kernel, compiled
-from podium.scorers.network.base import NetworkModel, NetworkScorer
+from podium.data.queries import Queries
+from podium.scorers.compiled import Kernels
+from podium.scorers.network.base import Network, NetworkModel, NetworkScorer, network_kernels
 from podium.scorers.network.layers import (
     ACTIVATIONS,
     BLOCK,
@@ -30,39 +31,28 @@ from podium.scorers.network.layers import (
 __all__ = ["MLP", "MLPModel"]
 
 
-def _mlp(
-    shape: np.ndarray,
-    scaling: np.ndarray,
-    rows: Any,
-    start: int,
-    stop: int,
-    first: int,
-    last: int,
-    weights: np.ndarray,
-    work: np.ndarray,
-    values: np.ndarray,
-    gradient: np.ndarray,
-) -> None:
+def _mlp(network: Network, first: int, last: int, block: int, sums: np.ndarray) -> None:
     """See :mod:`podium.scorers.network.base`; ``shape`` is the two activations and the widths of the layers."""
-    hidden, output, sizes = shape[0], shape[1], shape[2:]
-    activations, deltas = work[: len(work) // 2], work[len(work) // 2 :]
-    for begin in range(0, last - first, BLOCK):
-        value = values[begin : begin + BLOCK]
-        load_block(rows, first + begin, scaling, part(activations, 0, sizes[0], len(value)))
-        scores = net_forward(sizes, hidden, output, weights, activations, len(value))
-        if len(gradient) == 0:
-            copy_into(value, scores)
+    hidden, output, sizes = network.shape[0], network.shape[1], network.shape[2:]
+    scratch = network.scratch[block]
+    activations, deltas = scratch[: len(scratch) // 2], scratch[len(scratch) // 2 :]
+    for begin in range(first, last, BLOCK):
+        value = network.values[begin : min(begin + BLOCK, last)]
+        load_block(network.rows, begin, network.scaling, part(activations, 0, sizes[0], len(value)))
+        scores = net_forward(sizes, hidden, output, network.weights, activations, len(value))
+        if network.backward:
+            net_backward(sizes, hidden, output, network.weights, activations, deltas, value, sums)
         else:
-            net_backward(sizes, hidden, output, weights, activations, deltas, value, gradient)
+            copy_into(value, scores)
 
 
 class MLPModel(NetworkModel):
     """``theta`` holds each layer's matrix and biases, see :mod:`podium.scorers.network.layers`."""
 
-    kernel: ClassVar[Kernel] = compiled(_mlp)
+    kernels: ClassVar[Kernels] = network_kernels(_mlp)
 
-    def work_size(self, longest: int) -> int:
-        return 2 * int(self.shape[2:].sum()) * min(longest, BLOCK)
+    def scratch_size(self, queries: Queries) -> int:
+        return 2 * int(self.shape[2:].sum()) * BLOCK
 
     def weights_mask(self) -> np.ndarray:
         return is_weight(self.shape[2:])

@@ -23,9 +23,10 @@ import numpy as np
 from numba import njit
 
 from podium.core.parameters import require_choice, require_count, require_number
-from podium.numerics.compiling import Kernel, compiled
+from podium.data.queries import Queries
 from podium.numerics.elementary import FAST, exp
-from podium.scorers.network.base import NetworkModel, NetworkScorer
+from podium.scorers.compiled import Kernels
+from podium.scorers.network.base import Network, NetworkModel, NetworkScorer, network_kernels
 from podium.scorers.network.layers import (
     BLOCK,
     HEIGHT,
@@ -98,7 +99,7 @@ def _divide(sizes: np.ndarray, h: int, m: int, work: np.ndarray) -> _Work:
     )
 
 
-def _work_size(sizes: np.ndarray, h: int, longest: int) -> int:
+def _scratch_size(sizes: np.ndarray, h: int, longest: int) -> int:
     width = min(longest, BLOCK)
     return 2 * int(sizes.sum()) * width + 2 * h * width + 6 * h * longest + (h + 1) * _TILE
 
@@ -111,40 +112,32 @@ def _pair_weights(h: int, n_features: int, own: np.ndarray) -> _PairWeights:
     )
 
 
-def _potentials(
-    shape: np.ndarray,
-    scaling: np.ndarray,
-    rows: Any,
-    start: int,
-    stop: int,
-    first: int,
-    last: int,
-    weights: np.ndarray,
-    work: np.ndarray,
-    values: np.ndarray,
-    gradient: np.ndarray,
-) -> None:
+def _potentials(network: Network, first: int, last: int, block: int, sums: np.ndarray) -> None:
     """See :mod:`podium.scorers.network.base`; ``shape`` is (pair_hidden, average?, the widths of φ's layers)."""
-    m, h, sizes, forward = stop - start, shape[0], shape[2:], len(gradient) == 0
+    shape, rows, scaling, forward = network.shape, network.rows, network.scaling, not network.backward
+    q = np.searchsorted(network.offsets, first, side="right")  # documents first:last are all or part of one list
+    start, stop = network.offsets[q - 1], network.offsets[q]
+    m, h, sizes = stop - start, shape[0], shape[2:]
     share = 1.0 / (m - 1) if shape[1] and m > 1 else 1.0
     n_own = (sizes[0] + 1) * sizes[1] + sizes[1] + 1
-    pair = _pair_weights(h, sizes[0], weights[n_own:])
-    space = _divide(sizes, h, m, work)
+    own, pair = network.weights[:n_own], _pair_weights(h, sizes[0], network.weights[n_own:])
+    space = _divide(sizes, h, m, network.scratch[block])
     moderate = _project(rows, start, scaling, pair, space)
+    values = network.values[first:last]
     if forward:
         fill(values, 0.0)
         _add_pairs(pair, first - start, share, moderate, space, values)
     else:
-        _add_pair_gradients(pair, first - start, share, moderate, space, values, gradient[n_own:])
-        _add_projection_gradients(rows, start, scaling, space, gradient[n_own:])
+        _add_pair_gradients(pair, first - start, share, moderate, space, values, sums[n_own:])
+        _add_projection_gradients(rows, start, scaling, space, sums[n_own:])
     for begin in range(0, last - first, BLOCK):
         value = values[begin : begin + BLOCK]
         load_block(rows, first + begin, scaling, part(space.activations, 0, sizes[0], len(value)))
-        scores = net_forward(sizes, TANH, TANH, weights[:n_own], space.activations, len(value))
+        scores = net_forward(sizes, TANH, TANH, own, space.activations, len(value))
         if forward:
             add_into(value, scores)
         else:
-            net_backward(sizes, TANH, TANH, weights[:n_own], space.activations, space.deltas, value, gradient[:n_own])
+            net_backward(sizes, TANH, TANH, own, space.activations, space.deltas, value, sums[:n_own])
 
 
 @njit(error_model="numpy")
@@ -303,11 +296,22 @@ def _add_pair_gradients(
 class PotentialsModel(NetworkModel):
     """``theta`` holds the weights of φ (see :mod:`podium.scorers.network.layers`), then A, B, b, v and c of ψ."""
 
-    kernel: ClassVar[Kernel] = compiled(_potentials)
-    listwise: ClassVar[bool] = True
+    kernels: ClassVar[Kernels] = network_kernels(_potentials)
 
-    def work_size(self, longest: int) -> int:
-        return _work_size(self.shape[2:], int(self.shape[0]), longest)
+    def scratch_size(self, queries: Queries) -> int:
+        return _scratch_size(self.shape[2:], int(self.shape[0]), int(queries.sizes.max(initial=0)))
+
+    def work(self, queries: Queries) -> float:
+        n_pairs = float((queries.sizes.astype(np.float64) ** 2).sum())
+        return super().work(queries) + 3.0 * n_pairs * int(self.shape[0])
+
+    def pieces(self, queries: Queries) -> np.ndarray:
+        """Return offsets of lists, the long ones split into at most 8 pieces, of which each projects the whole list."""
+        n_pieces = np.minimum(-(-queries.sizes // 512), 8)
+        list_of_piece = np.repeat(np.arange(len(queries)), n_pieces)
+        number = np.arange(len(list_of_piece)) - np.repeat(np.cumsum(n_pieces) - n_pieces, n_pieces)
+        first = queries.offsets[list_of_piece] + queries.sizes[list_of_piece] * number // n_pieces[list_of_piece]
+        return np.append(first, queries.n_documents)
 
     def weights_mask(self) -> np.ndarray:
         h = int(self.shape[0])
