@@ -142,9 +142,9 @@ def test_an_epoch_is_one_step_after_each_batch() -> None:
     for batch in (order[:3], order[3:6], order[6:]):
         squares = sum((x[offsets[q] : offsets[q + 1]] ** 2).sum() for q in batch)
         total += 0.5 * expected**2 * squares / 7
-        expected -= 0.1 * expected * squares / len(batch)
+        expected -= 0.1 * expected * (squares / len(batch) + 0.2)
     loss = loss_routine(_square, pack(()), scores, d_scores, np.empty(0), np.empty(0))
-    training = Training(theta, np.zeros((2, 1)), Optimizer(SGD, 0.1, 0.9, np.zeros(1)), batch_size=3)
+    training = Training(theta, np.zeros((2, 1)), Optimizer(SGD, 0.1, 0.9, np.zeros(1)), 3, l2=np.array([0.2]))
     calls = Calls.of(loss, _routines(x, theta, scores, d_scores))
     found, n_steps = run_epoch(calls, Lists(offsets, weights, order), training, 4, new_sums(1, n_gradient=1))
     assert n_steps == 7
@@ -197,7 +197,7 @@ def test_a_fault_in_an_epoch_is_an_error() -> None:
     x, offsets = np.ones(6), np.arange(7)
     theta, scores, d_scores = np.array([0.5]), np.empty(6), np.empty(6)
     loss = loss_routine(_fails, pack(_Trouble(-1, 0)), scores, d_scores, np.empty(0), np.empty(0))
-    training = Training(theta, np.zeros((2, 1)), Optimizer(SGD, 0.1, 0.9, np.zeros(1)), batch_size=2)
+    training = Training(theta, np.zeros((2, 1)), Optimizer(SGD, 0.1, 0.9, np.zeros(1)), 2, l2=np.zeros(1))
     calls = Calls.of(loss, _routines(x, theta, scores, d_scores))
     with pytest.raises(QueryError, match="query number 4"):
         run_epoch(calls, Lists(offsets, np.ones(6), np.arange(6)), training, 0, new_sums(1, n_gradient=1))
