@@ -25,7 +25,7 @@ from podium.ratings.rankers import base
 from podium.ratings.splits import given_n
 from podium.training import LBFGS, Stochastic
 from podium.training.base import Fit
-from podium.training.objective import objective
+from podium.training.objective import Objective
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +50,7 @@ def test_gradient_and_batches(ratings: podium.Ratings) -> None:
     rng = np.random.default_rng(1)
     queries = as_queries(lists, lists.users, rng.normal(size=(len(lists.items), 2)))
     model = Factors(6, 30, 2, 1.5, 0.7, "normal").start(queries, rng)
-    function = objective(model, PMOPLoss().bind(lists.values, lists.offsets), queries)
+    function = Objective(model, PMOPLoss().bind(lists.values, lists.offsets), queries)
     theta = rng.normal(size=len(model.theta))
     value, gradient = function(theta)
     assert value == pytest.approx(function(theta)[0])
