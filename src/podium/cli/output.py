@@ -8,12 +8,11 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
-    from rich.progress import Progress, TaskID
+    from rich.progress import Progress
 
     from podium.experiments import Comparison
 
@@ -67,7 +66,6 @@ class Reporter:
     def __init__(self, quiet: bool, folder: Path) -> None:
         self._quiet, self._folder = quiet, folder
         self._bar: Progress | None = None
-        self._task: TaskID | None = None
         self._total = self._done = 0
         self._stack = ExitStack()
 
@@ -79,17 +77,14 @@ class Reporter:
             left = TextColumn("{task.fields[left]}")
             parts = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), left)
             self._bar = self._stack.enter_context(Progress(*parts, console=Console(stderr=True), transient=True))
-            self._task = self._bar.add_task("starting", total=None, left="")
+            self._bar.add_task("starting", total=None, left="")
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         self._stack.close()
         if isinstance(error, KeyboardInterrupt):
-            raise KeyboardInterrupt(
-                f"interrupted; finished trials are kept in {self._folder}: repeat the command to resume"
-            ) from error
+            advice = f"finished trials are kept in {self._folder}: repeat the command to resume"
+            raise KeyboardInterrupt(f"interrupted; {advice}") from error
 
     def note(self, text: str) -> None:
         if self._quiet:
@@ -101,14 +96,14 @@ class Reporter:
 
     def start(self, total: int, done: int) -> None:
         self._total, self._done = total, done
-        if self._bar is not None and self._task is not None:
-            self._bar.update(self._task, description="preparing", total=total, completed=done)
+        if self._bar is not None:
+            self._bar.update(self._bar.task_ids[0], description="preparing", total=total, completed=done)
 
     def finished(self, text: str, seconds_left: float | None = None) -> None:
         self._done += 1
         left = "" if seconds_left is None or self._done == self._total else f"{_duration(seconds_left)} left"
-        if self._bar is not None and self._task is not None:
-            self._bar.update(self._task, advance=1, description=text, left=left)
+        if self._bar is not None:
+            self._bar.update(self._bar.task_ids[0], advance=1, description=text, left=left)
         else:
             self.note(f"[{self._done}/{self._total}{', ' * bool(left)}{left}] {text}")
 

@@ -33,41 +33,46 @@ def normalize(features: Features, offsets: np.ndarray, how: str) -> np.ndarray:
 @njit(cache=True, nogil=True, error_model="numpy")
 def _minmax(first: int, stop: int, features: np.ndarray, offsets: np.ndarray, result: np.ndarray) -> None:
     for q in range(first, stop):
-        rows, out = features[offsets[q] : offsets[q + 1]], result[offsets[q] : offsets[q + 1]]
-        n, width = rows.shape
-        low, high = np.full(width, np.inf, rows.dtype), np.full(width, -np.inf, rows.dtype)
-        for i in range(n):
-            for j in range(width):
-                value = rows[i, j]
-                low[j] = value if value < low[j] else low[j]  # comparisons with NaN are false: missing values stay out
-                high[j] = value if value > high[j] else high[j]
-        for i in range(n):
-            for j in range(width):
-                span = high[j] - low[j]
-                out[i, j] = (rows[i, j] - low[j]) / span if span > 0 else rows[i, j] * 0
+        rows = features[offsets[q] : offsets[q + 1]]
+        low, high = _range(rows)
+        _rescale(rows, low, high - low, low < high, result[offsets[q] : offsets[q + 1]])
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _zscore(first: int, stop: int, features: np.ndarray, offsets: np.ndarray, result: np.ndarray) -> None:
     for q in range(first, stop):
-        rows, out = features[offsets[q] : offsets[q + 1]], result[offsets[q] : offsets[q + 1]]
+        rows = features[offsets[q] : offsets[q + 1]]
         n, width = rows.shape
-        low, high = np.full(width, np.inf), np.full(width, -np.inf)
         count, mean, square = np.zeros(width), np.zeros(width), np.zeros(width)
         for i in range(n):
             for j in range(width):
-                value = rows[i, j]
-                if not np.isnan(value):
+                if not np.isnan(rows[i, j]):
                     count[j] += 1
-                    mean[j] += value
-                    low[j], high[j] = min(low[j], value), max(high[j], value)
+                    mean[j] += rows[i, j]
         mean /= np.maximum(count, 1)
         for i in range(n):
             for j in range(width):
                 if not np.isnan(rows[i, j]):
                     square[j] += (rows[i, j] - mean[j]) ** 2 / count[j]
-        for i in range(n):
-            for j in range(width):
-                # Constancy is judged by the values themselves: rounding of the mean can leave a tiny deviation.
-                varies = high[j] > low[j]
-                out[i, j] = (rows[i, j] - mean[j]) / np.sqrt(square[j]) if varies else rows[i, j] * 0
+        low, high = _range(rows)  # rounding of the mean can leave a constant feature with a tiny deviation
+        _rescale(rows, mean, np.sqrt(square), low < high, result[offsets[q] : offsets[q + 1]])
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _range(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the lowest and the highest value of each column."""
+    n, width = rows.shape
+    low, high = np.full(width, np.inf, rows.dtype), np.full(width, -np.inf, rows.dtype)
+    for i in range(n):
+        for j in range(width):
+            value = rows[i, j]
+            low[j] = value if value < low[j] else low[j]  # comparisons with NaN are false: missing values stay out
+            high[j] = value if value > high[j] else high[j]
+    return low, high
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _rescale(rows: np.ndarray, shift: np.ndarray, scale: np.ndarray, varies: np.ndarray, result: np.ndarray) -> None:
+    for i in range(len(rows)):
+        for j in range(len(shift)):
+            result[i, j] = (rows[i, j] - shift[j]) / scale[j] if varies[j] else rows[i, j] * 0

@@ -66,16 +66,11 @@ class Preferences:
 
     def regrouped(self, order: np.ndarray | None) -> Preferences:
         """Return the pairs with rows renumbered to the grouped order that ``Queries.order`` describes."""
-        if order is None:
-            return self
-        place = np.empty(len(order), np.int64)
-        place[order] = np.arange(len(order))
-        if len(self) and max(self.winner.max(), self.loser.max()) >= len(order):
-            self._raise_beyond(len(order))
-        return Preferences(place[self.winner], place[self.loser], self.weight)
+        return self if order is None else self.among(order, len(order))
 
     def among(self, rows: np.ndarray, n: int) -> Preferences:
         """Return the pairs whose documents are both in ``rows`` (of ``n``), renumbered to their places there."""
+        self._require_within(n)
         place = np.full(n, -1)
         place[rows] = np.arange(len(rows))
         winner, loser = place[self.winner], place[self.loser]
@@ -84,8 +79,7 @@ class Preferences:
 
     def by_query(self, offsets: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Return the pairs sorted by query: places of winner and loser in the query, weights, offsets of queries."""
-        if len(self) and max(self.winner.max(), self.loser.max()) >= offsets[-1]:
-            self._raise_beyond(int(offsets[-1]))
+        self._require_within(int(offsets[-1]))
         query = np.searchsorted(offsets, self.winner, side="right") - 1
         other = np.searchsorted(offsets, self.loser, side="right") - 1
         across = np.flatnonzero(query != other)
@@ -100,9 +94,10 @@ class Preferences:
         first = np.concatenate(([0], np.cumsum(np.bincount(query, minlength=len(offsets) - 1)))).astype(np.int64)
         return self.winner[order] - start, self.loser[order] - start, self.weight[order], first
 
-    def _raise_beyond(self, n: int) -> None:
-        worst = max(int(self.winner.max()), int(self.loser.max()))
-        raise ValueError(f"a preference names document {worst}, but there are only {n} (0 to {n - 1})")
+    def _require_within(self, n: int) -> None:
+        last = max(self.winner.max(initial=-1), self.loser.max(initial=-1))
+        if last >= n:
+            raise ValueError(f"a preference names document {last}, but there are only {n} (0 to {n - 1})")
 
 
 def _rows(rows: Any, name: str) -> np.ndarray:

@@ -25,6 +25,7 @@ from podium.data.io.parsing.simd import (
     load_word,
     trailing_zeros,
 )
+from podium.numerics.sorting import descending
 
 (
     NO_PROBLEM,
@@ -194,25 +195,15 @@ def _parse_index(buffer: np.ndarray, position: int) -> tuple[int, int, int]:
 @njit(cache=True, nogil=True, error_model="numpy")
 def _repeated_index(buffer: np.ndarray, position: int, n: int) -> int:
     """Return where, among the ``n`` features from ``position`` on, one repeats an index; -1 if none does."""
-    start = position
-    keys = np.empty(n, np.int64)  # index, then place in the line
+    indices, positions, order = np.empty(n), np.empty(n, np.int64), np.empty(n, np.int64)
     for i in range(n):
-        position = skip_blanks(buffer, position)
-        keys[i] = (_parse_index(buffer, position)[0] << 32) | (position - start)
-        position = _skip_token(buffer, position)
-    # Shell's sort: lines out of order are rare, and NumPy's sorts would take longer to compile than everything else.
-    gap = n
-    while gap > 1:
-        gap = max(1, int(gap / 2.2))
-        for i in range(gap, n):
-            key, j = keys[i], i
-            while j >= gap and keys[j - gap] > key:
-                keys[j] = keys[j - gap]
-                j -= gap
-            keys[j] = key
+        positions[i] = skip_blanks(buffer, position)
+        indices[i] = _parse_index(buffer, positions[i])[0]
+        position = _skip_token(buffer, positions[i])
+    descending(indices, order)
     for i in range(1, n):
-        if keys[i] >> 32 == keys[i - 1] >> 32:
-            return start + (keys[i] & 0xFFFFFFFF)
+        if indices[order[i]] == indices[order[i - 1]]:
+            return positions[order[i]]
     return -1
 
 
