@@ -26,6 +26,7 @@ from podium.experiments.compare import compare as compare
 from podium.files.models import load as load
 from podium.metrics.definition import metric as metric
 from podium.metrics.evaluation import evaluate as evaluate
+from podium.rankers.adapter import adapt as adapt
 from podium.rankers.presets.adarank import AdaRank as AdaRank
 from podium.rankers.presets.boltzrank import BoltzRank as BoltzRank
 from podium.rankers.presets.floors import BestFeature as BestFeature
@@ -106,6 +107,7 @@ __all__ = [
     "StructRank",
     "TasteFactors",
     "__version__",
+    "adapt",
     "compare",
     "compare_ratings",
     "data",

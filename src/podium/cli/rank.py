@@ -13,13 +13,14 @@ if TYPE_CHECKING:
 
 HELP = "score documents with a saved model"
 DESCRIPTION = """\
-Score documents with a saved model: one score a line, higher is better, in the order of the data's rows. A file named
+Score documents with a saved model: one score per line, higher is better, in the order of the data's rows. A file named
 .trec or .run gets a TREC run instead."""
 EXAMPLES = """\
 examples:
   podium rank model.podium test.txt > scores.txt
   podium rank model.podium test.txt -o run.trec
-  podium rank model.podium test.txt | podium evaluate test.txt -"""
+  podium rank model.podium test.txt | podium evaluate test.txt -
+  podium rank model.podium test.txt --part mine:Loss"""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -29,15 +30,21 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "-o", "--out", metavar="FILE", help="where scores go (default: standard output); .trec or .run: a TREC run"
     )
     parser.add_argument(
+        "--part",
+        action="append",
+        default=[],
+        metavar="MODULE:NAME",
+        dest="parts",
+        help="a class or function of your own that the model names, to be imported; may be given several times",
+    )
+    parser.add_argument(
         "--tag", default="podium", metavar="NAME", help="name of the run in a TREC file (default: podium)"
     )
     options.add_data_options(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from podium.files.models import load
-
-    ranker = load(arguments.model)
+    ranker = _load(arguments)
     queries = _read(arguments, ranker)
     scores = ranker.predict(queries)
     if arguments.out and arguments.out.endswith((".trec", ".run", ".trec.gz", ".run.gz")):
@@ -56,8 +63,21 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _load(arguments: argparse.Namespace) -> Any:
+    from podium.core.user_objects import import_user_object
+    from podium.files.models import MissingPartsError, load
+
+    try:
+        return load(arguments.model, parts={name: import_user_object(name) for name in arguments.parts})
+    except MissingPartsError as error:
+        wanted = " ".join(f"--part {name}" for name in error.names)
+        raise ValueError(
+            f"{arguments.model} names code that is not Podium's, which is imported only if you say so: {wanted}"
+        ) from None
+
+
 def _read(arguments: argparse.Namespace, ranker: Any) -> Queries:
-    """Documents with the model's features; of a table, the grades are left unread."""
+    """Return documents with the model's features; the grades of a table are not read."""
     table: dict[str, Any] = {"label": None}
     names = getattr(ranker, "feature_names_in_", None)
     if names is not None:

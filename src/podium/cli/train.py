@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import inspect
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,23 +13,33 @@ if TYPE_CHECKING:
     from podium.data.queries import Queries
 
 HELP = "train a model and save it"
-DESCRIPTION = "Train one method on labelled lists and save the model."
+DESCRIPTION = "Train a method, or a loss on a scorer, on labeled lists and save the model."
 EXAMPLES = """\
 examples:
   podium train train.txt --method pmop -o model.podium
   podium train train.txt.gz --method listnet --valid vali.txt.gz --set l2=0.01 -o model.podium
   podium train OHSUMED/Fold1 --method ranksvm -o model.podium
   podium train clicks.csv --qid-column session --label-column grade --method listmle -o model.podium
+  podium train train.txt --loss ListNetLoss --scorer trees --set n_trees=300 -o model.podium
+  podium train train.txt --loss mine:loss --scorer mlp -o model.podium
 
-A folder with a training and a validation file trains on the one and reports the other.
+A folder with a training and a validation file trains on the one and reports the other. module:name is a class, an
+object or a function of your own, in a module of the current folder or an installed one.
 To have hyper-parameters chosen for you, see `podium compare`."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("data", metavar="DATA", help=f"training data ({options.DATA_HELP}), or the folder of one fold")
-    parser.add_argument("--method", required=True, metavar="NAME", help="see `podium methods`")
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("--method", metavar="NAME", help="a name that `podium methods` lists, or module:name")
+    what.add_argument("--loss", metavar="NAME", help="a class of podium.losses, such as ListNetLoss, or module:name")
+    parser.add_argument(
+        "--scorer",
+        metavar="NAME",
+        help="with --loss: linear, mlp, trees or any other class of podium.scorers, or module:name (default: linear)",
+    )
     parser.add_argument("-o", "--out", required=True, metavar="MODEL", help="the file to write, such as model.podium")
-    parser.add_argument("--valid", metavar="FILE", help="validation data: early stopping, and reported")
+    parser.add_argument("--valid", metavar="FILE", help="validation data: used for early stopping, and reported")
     parser.add_argument(
         "--set",
         action="append",
@@ -38,22 +47,25 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="NAME=VALUE",
         dest="settings",
-        help="a parameter of the method; may be given several times",
+        help="a parameter of the method, the loss or the scorer; may be given several times",
     )
     options.add_normalize_option(parser, "standard")
     options.add_metrics_options(parser, "ndcg@10")
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of everything random (default: 0)")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of all random choices (default: 0)")
     parser.add_argument("--verbose", action="store_true", help="show the training, iteration by iteration")
     parser.add_argument("--json", action="store_true", help="print the summary as JSON")
     options.add_data_options(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
+    from podium.files.models import require_savable
     from podium.metrics import metric
 
-    for name in arguments.metrics:
-        metric(name, arguments.convention or "standard")  # a slip here should not come to light after the training
+    metrics = options.metrics(arguments)
+    for name in metrics:
+        metric(name, arguments.convention or "standard")  # a mistake here should not surface after the training
     ranker = _build(arguments)
+    require_savable(ranker)
     train, validation = _read(arguments)
     began = time.perf_counter()
     ranker.fit(train, eval_set=validation)
@@ -62,22 +74,25 @@ def run(arguments: argparse.Namespace) -> int:
         raise KeyboardInterrupt  # half a model must not take the place of a whole one
     ranker.save(arguments.out)
     parts = {"training": train} if validation is None else {"training": train, "validation": validation}
-    figures = {name: _evaluate(ranker, queries, arguments) for name, queries in parts.items()}
+    figures = {name: _evaluate(ranker, queries, metrics, arguments) for name, queries in parts.items()}
     _print(arguments, parts, figures, seconds)
     return 0
 
 
 def _build(arguments: argparse.Namespace) -> Any:
-    from podium.experiments.plan.methods import accepted, require_method
+    from podium.cli import parts
 
-    method = require_method(arguments.method)
-    general = {"normalize": options.normalization(arguments), "random_state": arguments.seed}
-    general |= {"verbose": int(arguments.verbose)}
+    general = {
+        "normalize": options.normalization(arguments),
+        "random_state": arguments.seed,
+        "verbose": int(arguments.verbose),
+    }
     settings = dict(arguments.settings)
-    for name in settings.keys() - accepted(method.build, settings).keys():
-        listed = ", ".join(inspect.signature(method.build).parameters)
-        raise ValueError(f"{arguments.method} has no parameter {name!r}; it has {listed}")
-    return method.build(**(accepted(method.build, general) | settings))
+    if arguments.loss:
+        return parts.ranker(arguments.loss, arguments.scorer or "linear", general, settings)
+    if arguments.scorer:
+        raise ValueError("--scorer goes with --loss: a method has a scorer of its own")
+    return parts.method(arguments.method, general, settings)
 
 
 def _read(arguments: argparse.Namespace) -> tuple[Queries, Queries | None]:
@@ -103,22 +118,23 @@ def _read(arguments: argparse.Namespace) -> tuple[Queries, Queries | None]:
     return train, validation
 
 
-def _evaluate(ranker: Any, queries: Queries, arguments: argparse.Namespace) -> dict[str, float]:
+def _evaluate(ranker: Any, queries: Queries, metrics: list[str], arguments: argparse.Namespace) -> dict[str, float]:
     from podium.metrics import evaluate
 
     convention = arguments.convention or "standard"
-    return evaluate(queries, ranker.predict(queries), metrics=arguments.metrics, convention=convention).mean
+    return evaluate(queries, ranker.predict(queries), metrics=metrics, convention=convention).mean
 
 
 def _print(
     arguments: argparse.Namespace, parts: dict[str, Queries], figures: dict[str, dict[str, float]], seconds: float
 ) -> None:
     convention = arguments.convention or "standard"
+    what = arguments.method or f"{arguments.loss} on {arguments.scorer or 'linear'}"
     if arguments.json:
-        summary = {"method": arguments.method, "model": arguments.out, "seconds": seconds, "convention": convention}
+        summary = {"method": what, "model": arguments.out, "seconds": seconds, "convention": convention}
         output.print_json(summary | figures)
         return
-    print(f"{arguments.method}: trained in {seconds:.2f} s, written to {arguments.out}")
+    print(f"{what}: trained in {seconds:.2f} s, written to {arguments.out}")
     for part, means in figures.items():
         queries = parts[part]
         listed = ", ".join(f"{name} ({convention}) {value:.4f}" for name, value in means.items())

@@ -83,6 +83,11 @@ def save(ranker: Savable, path: str | os.PathLike[str], *, dataset: str | None =
     write_archive(path, header, content)
 
 
+def require_savable(ranker: Savable) -> None:
+    """Raise ValueError, saying why and what to do, if a ranker could not be saved once it is fitted."""
+    encode_object(ranker)
+
+
 def load(path: str | os.PathLike[str], *, parts: Mapping[str, Any] | None = None, **supplied: Any) -> Any:
     """Return the fitted ranker in a file that ``save`` wrote; its predictions are the same to the last bit.
 

@@ -52,7 +52,9 @@ def encode(value: Any, name: str) -> Any:
 
 
 def encode_object(value: Any, name: str = "") -> dict[str, Any]:
-    """Return an object's class and parameters as JSON."""
+    """Return an object's class and parameters as JSON; raise if it has a reason why it is ``unsavable``."""
+    if reason := getattr(value, "unsavable", None):
+        raise ValueError(reason)
     code = getattr(value, "supplied_when_loading", ())
     parameters = {
         key: {"supplied": key} if key in code else encode(inner, f"{name}.{key}" if name else key)

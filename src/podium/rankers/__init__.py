@@ -1,5 +1,6 @@
 """Rankers: scikit-learn estimators made of a loss, a scorer and a trainer."""
 
+from podium.rankers.adapter import AdaptedRanker, adapt
 from podium.rankers.estimator import BaseRanker
 from podium.rankers.presets.adarank import AdaRank
 from podium.rankers.presets.boltzrank import BoltzRank
@@ -26,6 +27,7 @@ __all__ = [
     "GBDT",
     "PMOP",
     "AdaRank",
+    "AdaptedRanker",
     "BaseRanker",
     "BestFeature",
     "BoltzRank",
@@ -48,4 +50,5 @@ __all__ = [
     "Regression",
     "SoftRank",
     "StructRank",
+    "adapt",
 ]

@@ -6,6 +6,7 @@ A method is added to its table beside the class that implements it; there is no 
 from __future__ import annotations
 
 import difflib
+import inspect
 from collections import UserDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -35,6 +36,14 @@ class Method:
     kind: Kind = "weights"
     """What its models are: ``weights`` (one per feature: linear, or widths in kernel regression), ``network``,
     ``trees``, ``features`` (single ones, weighted or cut by boosting) or ``factors`` (of users and items)."""
+
+
+def accepted(build: Callable[..., Any], settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return those of the settings that a method takes: a floor, for one, has nothing to normalize."""
+    parameters = inspect.signature(build).parameters
+    if any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
+        return dict(settings)
+    return {name: value for name, value in settings.items() if name in parameters}
 
 
 class MethodTable(UserDict[str, Method]):

@@ -1,0 +1,184 @@
+"""Estimators of other libraries as rankers: scikit-learn's regressors; LightGBM's, XGBoost's and CatBoost's rankers.
+
+These libraries say in different ways which rows belong together. They are told apart by the parameters of ``fit``, so
+none of them needs to be installed.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import clone
+
+from podium.core.random_state import as_generator
+from podium.data.queries import Queries
+from podium.rankers.estimator import BaseRanker
+from podium.scorers.base import Model, Scorer
+from podium.training.base import Convergence, Fit, Progress
+
+__all__ = ["AdaptedRanker", "adapt"]
+
+
+def adapt(estimator: Any) -> BaseRanker:
+    """Return a Podium ranker around an estimator of another library, for :func:`podium.compare` and all else.
+
+    Any estimator with ``fit`` and ``predict`` will do. One whose ``fit`` takes ``group``, ``qid`` or ``group_id``, as
+    the rankers of LightGBM, XGBoost and CatBoost do, learns from lists; any other learns the grades, one document at a
+    time. Validation queries are passed on to those that take them.
+
+    Examples
+    --------
+    >>> import podium
+    >>> from sklearn.linear_model import Ridge
+    >>> queries = podium.make_queries(n_queries=50, n_documents=10, n_features=5)
+    >>> ranker = podium.adapt(Ridge()).set_params(estimator__alpha=0.1).fit(queries)
+    >>> ranker.score(queries) > 0.8
+    True
+    """
+    return estimator if isinstance(estimator, BaseRanker) else AdaptedRanker(estimator)
+
+
+class AdaptedRanker(BaseRanker):
+    """A ranker around an estimator of another library; made by :func:`podium.adapt`.
+
+    Podium cannot save it: save ``estimator_`` as its own library does.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A clone of it is fitted. Its parameters are reached as ``estimator__name``.
+    normalize : {None, "standard", "minmax", "zscore"}
+        How features are rescaled before the estimator sees them.
+    random_state : int, optional
+        Seeds the estimator, if that has a ``random_state``; None leaves its own.
+    verbose : int
+        0 silences estimators whose ``fit`` has a parameter ``verbose``.
+
+    Attributes
+    ----------
+    estimator_ : the fitted clone
+    """
+
+    estimator: Any
+    normalize: str | None = None
+
+    @property
+    def estimator_(self) -> Any:
+        """Return the fitted estimator."""
+        self._require_fitted()
+        return self.model_.estimator  # type: ignore[attr-defined]
+
+    def _scorer(self) -> Scorer:
+        return _Adapted()
+
+    def _train(
+        self,
+        queries: Queries,
+        query_weight: np.ndarray | None,
+        validation: Queries | None,
+        eval_metric: Any,
+        callback: Callable[[Progress], Any] | None,
+    ) -> Fit:
+        for method in ("fit", "predict"):
+            if not callable(getattr(self.estimator, method, None)):
+                raise ValueError(f"estimator must have a method {method}; got {self.estimator!r}")
+        estimator = clone(self.estimator, safe=False)
+        if self.random_state is not None and "random_state" in estimator.get_params():
+            estimator.set_params(random_state=int(as_generator(self.random_state).integers(2**31 - 1)))
+        self._standardize(self._within_query(queries), self._scorer())
+        queries = self._as_trained(queries)
+        taken = inspect.signature(estimator.fit).parameters
+        options = _group_options(taken, queries, query_weight)
+        if validation is not None:
+            options |= _validation_options(estimator, taken, self._as_trained(validation))
+        if "verbose" in taken:
+            options["verbose"] = bool(self.verbose)
+        estimator.fit(queries.features, queries.targets, **options)
+        done = Convergence(None, f"fitted by {type(estimator).__name__}", n_iter=1)
+        return Fit(EstimatorModel(estimator), np.empty(0), done)
+
+    @property
+    def unsavable(self) -> str:
+        """Return why it cannot be saved, and what to do."""
+        return (
+            f"{type(self.estimator).__name__} is not Podium's, and a Podium model file holds no pickle: "
+            "save ranker.estimator_ as its own library does (scikit-learn: joblib.dump)"
+        )
+
+
+class EstimatorModel(Model):
+    """The scores that a fitted estimator predicts."""
+
+    def __init__(self, estimator: Any) -> None:
+        self.estimator = estimator
+
+    def scores(self, queries: Queries) -> np.ndarray:
+        if queries.n_documents == 0:
+            return np.empty(0)
+        scores = np.asarray(self.estimator.predict(queries.features), dtype=np.float64)
+        if scores.shape not in ((queries.n_documents,), (queries.n_documents, 1)):
+            raise ValueError(
+                f"{type(self.estimator).__name__}.predict gave an array of shape {scores.shape} for "
+                f"{queries.n_documents} documents; expected one score per document"
+            )
+        return scores.reshape(-1)
+
+
+class _Adapted(Scorer):
+    """Stands for the estimator where a ranker is asked for its scorer."""
+
+    accepts_missing: ClassVar[bool] = True  # the estimator itself refuses what it cannot take
+    model_class: ClassVar[type[Model]] = EstimatorModel
+
+
+def _group_options(taken: Mapping[str, Any], queries: Queries, query_weight: np.ndarray | None) -> dict[str, Any]:
+    """Return the arguments of ``fit`` that say which rows are one list, and what the lists weigh."""
+    options: dict[str, Any] = {}
+    per_document = None if query_weight is None else np.repeat(query_weight, queries.sizes)
+    weight, values = "sample_weight", per_document
+    if "group_id" in taken:  # CatBoost
+        options["group_id"] = queries.query_of_document
+        weight = "group_weight"
+    elif "qid" in taken:  # XGBoost, where a weight is that of a list
+        options["qid"] = queries.query_of_document
+        values = None if query_weight is None else query_weight[queries.sizes > 0]
+    elif "group" in taken:  # LightGBM
+        options["group"] = _sizes(queries)
+    if values is not None:
+        if weight not in taken:
+            raise ValueError("this estimator cannot weigh queries: its fit takes no sample_weight")
+        options[weight] = values
+    return options
+
+
+def _validation_options(estimator: Any, taken: Mapping[str, Any], queries: Queries) -> dict[str, Any]:
+    """Return the arguments of ``fit`` for validation queries; none if it does not take any."""
+    X, y = queries.features, queries.targets
+    if "group_id" in taken:
+        pool = _class_beside(estimator, "Pool")
+        return {} if pool is None else {"eval_set": pool(X, y, group_id=queries.query_of_document)}
+    options: dict[str, Any] = {}
+    if "eval_X" in taken:  # LightGBM from version 4.7 on, in place of eval_set
+        options = {"eval_X": (X,), "eval_y": (y,)}
+    elif "eval_set" in taken:
+        options = {"eval_set": [(X, y)]}
+    if options and "eval_qid" in taken:
+        options["eval_qid"] = [queries.query_of_document]
+    elif options and "eval_group" in taken:
+        options["eval_group"] = [_sizes(queries)]
+    return options
+
+
+def _sizes(queries: Queries) -> np.ndarray:
+    """Return the sizes of the lists that are not empty."""
+    return queries.sizes[queries.sizes > 0]
+
+
+def _class_beside(estimator: Any, name: str) -> Any:
+    """Return the class of this name from the module that defines the estimator or one of its base classes."""
+    modules = (sys.modules.get(cls.__module__) for cls in type(estimator).__mro__)
+    return next((getattr(module, name) for module in modules if hasattr(module, name)), None)
