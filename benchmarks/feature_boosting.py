@@ -19,14 +19,9 @@ import numpy as np
 
 import podium
 from podium.metrics import metric
-from podium.rankers.single_features import (
-    BoostingLoop,
-    ExponentialWeighting,
-    FidelityWeighting,
-    MetricWeighting,
-    Rule,
-)
-from podium.rankers.single_features.loop import first_best, log_odds
+from podium.rankers.single_features.adarank import MetricWeighting
+from podium.rankers.single_features.loop import BoostingLoop, Rule, first_best, log_odds
+from podium.rankers.single_features.pairs import ExponentialWeighting, FidelityWeighting
 from podium.rankers.single_features.thresholds import Thresholds
 
 N_THRESHOLDS = 255

@@ -7,14 +7,9 @@ import pytest
 
 import podium
 from podium.metrics import metric
-from podium.rankers.single_features import (
-    BoostingLoop,
-    ExponentialWeighting,
-    FidelityWeighting,
-    MetricWeighting,
-    Rule,
-)
-from podium.rankers.single_features.loop import LARGEST_WEIGHT, first_best, log_odds
+from podium.rankers.single_features.adarank import MetricWeighting
+from podium.rankers.single_features.loop import LARGEST_WEIGHT, BoostingLoop, Rule, first_best, log_odds
+from podium.rankers.single_features.pairs import ExponentialWeighting, FidelityWeighting
 from podium.rankers.single_features.thresholds import Thresholds
 from podium.training.base import Validation
 

@@ -50,12 +50,12 @@ def ranker(loss: str, scorer: str, general: Mapping[str, Any], settings: Mapping
     A setting names a parameter of the loss or the scorer (``n_trees``), or where it is (``trainer__epochs``).
     """
     import podium
-    from podium.losses import FunctionLoss, Loss
+    from podium.losses import Loss
     from podium.rankers.ranker import Ranker
     from podium.scorers import Scorer
 
     made = Ranker(
-        loss=_part(loss, "loss", podium.losses, Loss, FunctionLoss),
+        loss=_part(loss, "loss", podium.losses, Loss, getattr(podium.losses, "FunctionLoss", None)),
         scorer=_part(scorer, "scorer", podium.scorers, Scorer),
         **general,
     )

@@ -1,1 +1,1 @@
-"""What every room stands on: parameters of objects, the register of classes, files written whole or not at all."""
+"""The base of all rooms: parameters of objects, the register of classes, files that are written whole or not at all."""

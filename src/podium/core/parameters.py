@@ -20,10 +20,11 @@ class Parameterized(Fields, Registered):
 
     @classmethod
     def parameter_names(cls) -> list[str]:
+        """Return the names of the parameters, in order."""
         return parameter_names(cls)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Parameters by name; with ``deep``, those of parameters that have some are added as ``outer__inner``."""
+        """Return parameters by name; ``deep`` adds those of the parameters themselves as ``outer__inner``."""
         params = {name: getattr(self, name) for name in self.parameter_names()}
         if deep:
             for name, value in list(params.items()):
@@ -65,7 +66,7 @@ class Parameterized(Fields, Registered):
 
 
 def _same(a: Any, b: Any) -> bool:
-    """Equality that treats arrays as one value and never raises."""
+    """Return whether two values are equal, without raising for arrays."""
     try:
         return a is b or bool(a == b)
     except ValueError:  # arrays compare element by element

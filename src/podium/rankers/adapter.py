@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,8 +17,9 @@ from sklearn.base import clone
 from podium.core.random_state import as_generator
 from podium.data.queries import Queries
 from podium.rankers.estimator import BaseRanker
+from podium.rankers.inputs import TrainingInput
 from podium.scorers.base import Model, Scorer
-from podium.training.base import Convergence, Fit, Progress
+from podium.training.base import Convergence, Fit
 
 __all__ = ["AdaptedRanker", "adapt"]
 
@@ -75,26 +76,19 @@ class AdaptedRanker(BaseRanker):
     def _scorer(self) -> Scorer:
         return _Adapted()
 
-    def _train(
-        self,
-        queries: Queries,
-        query_weight: np.ndarray | None,
-        validation: Queries | None,
-        eval_metric: Any,
-        callback: Callable[[Progress], Any] | None,
-    ) -> Fit:
+    def _train(self, given: TrainingInput) -> Fit:
         for method in ("fit", "predict"):
             if not callable(getattr(self.estimator, method, None)):
                 raise ValueError(f"estimator must have a method {method}; got {self.estimator!r}")
         estimator = clone(self.estimator, safe=False)
         if self.random_state is not None and "random_state" in estimator.get_params():
             estimator.set_params(random_state=int(as_generator(self.random_state).integers(2**31 - 1)))
-        self._standardize(self._within_query(queries), self._scorer())
-        queries = self._as_trained(queries)
+        self._standardize(self._within_query(given.queries), self._scorer())
+        queries = self._as_trained(given.queries)
         taken = inspect.signature(estimator.fit).parameters
-        options = _group_options(taken, queries, query_weight)
-        if validation is not None:
-            options |= _validation_options(estimator, taken, self._as_trained(validation))
+        options = _group_options(taken, queries, given.query_weight)
+        if given.validation is not None:
+            options |= _validation_options(estimator, taken, self._as_trained(given.validation))
         if "verbose" in taken:
             options["verbose"] = bool(self.verbose)
         estimator.fit(queries.features, queries.targets, **options)

@@ -13,9 +13,16 @@ from podium.core.random_state import RandomState, as_generator
 from podium.data.normalize import WITHIN_QUERY
 from podium.data.queries import Queries
 from podium.losses.base import Loss
-from podium.metrics import metric
+from podium.metrics import Metric, metric
 from podium.rankers.fitted import FittedEstimator
-from podium.rankers.inputs import as_queries, as_rows_in_order, as_validation_queries, check_features, query_weights
+from podium.rankers.inputs import (
+    TrainingInput,
+    as_queries,
+    as_rows_in_order,
+    as_validation_queries,
+    check_features,
+    query_weights,
+)
 from podium.scorers.base import Scorer
 from podium.scorers.linear.scorer import LinearModel
 from podium.scorers.standardization import Standardization
@@ -88,7 +95,7 @@ class BaseRanker(FittedEstimator):
         sample_weight: Any = None,
         eval_set: Any = None,
         eval_qid: Any = None,
-        eval_metric: Any = "ndcg@10",
+        eval_metric: str | Metric = "ndcg@10",
         callback: Callable[[Progress], Any] | None = None,
     ) -> Self:
         """Learn from lists.
@@ -117,35 +124,27 @@ class BaseRanker(FittedEstimator):
         self.standardization_ = None
         weights = query_weights(sample_weight, queries)
         validation = None if eval_set is None else self._validation_queries(eval_set, eval_qid)
-        fit = self._train(queries, weights, validation, eval_metric, callback)
-        self._set_fit(fit)
+        self._set_fit(self._train(TrainingInput(queries, weights, validation, eval_metric, callback)))
         self.n_queries_, self.n_documents_ = len(queries), queries.n_documents
         self._expose_model()
         return self
 
-    def _train(
-        self,
-        queries: Queries,
-        query_weight: np.ndarray | None,
-        validation: Queries | None,
-        eval_metric: Any,
-        callback: Callable[[Progress], Any] | None,
-    ) -> Fit:
+    def _train(self, given: TrainingInput) -> Fit:
         loss, scorer = self._loss(), self._scorer()
         assert loss is not None
         if not scorer.accepts_missing:
-            queries.require_finite()
-        queries = self._within_query(queries)
+            given.queries.require_finite()
+        queries = self._within_query(given.queries)
         folded = self._standardize(queries, scorer)
         problem = Problem(
             loss=loss,
             scorer=scorer,
             queries=self._standardized(queries),
-            query_weight=query_weight,
+            query_weight=given.query_weight,
             standardization=folded,
-            validation=self._validation(validation, eval_metric),
+            validation=self._validation(given),
             rng=as_generator(self.random_state),
-            callback=callback,
+            callback=given.callback,
             verbose=self.verbose,
         )
         return self._trainer().fit(problem)
@@ -247,10 +246,10 @@ class BaseRanker(FittedEstimator):
             queries.require_finite()
         return queries
 
-    def _validation(self, queries: Queries | None, eval_metric: Any) -> Validation | None:
-        if queries is None:
+    def _validation(self, given: TrainingInput) -> Validation | None:
+        if given.validation is None:
             return None
-        return Validation(self._as_trained(queries), metric(eval_metric))
+        return Validation(self._as_trained(given.validation), metric(given.eval_metric))
 
     def _set_features(self, queries: Queries) -> None:
         self.n_features_in_ = queries.n_features

@@ -3,11 +3,27 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from podium.data.queries import Queries
+from podium.metrics import Metric
+from podium.training.base import Progress
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingInput:
+    """The arguments of ``fit``, checked and grouped by query."""
+
+    queries: Queries
+    query_weight: np.ndarray | None
+    validation: Queries | None
+    eval_metric: str | Metric
+    callback: Callable[[Progress], Any] | None
+
 
 NO_QID = (
     "qid is missing: a ranker learns from lists, and needs to know which rows belong together. "

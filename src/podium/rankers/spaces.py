@@ -1,7 +1,7 @@
-"""What a search may try for a parameter: some values and, for numbers, all that lies between them.
+"""Spaces: what a search may try for a parameter.
 
-A space is the tuple of its grid's values, so a plain list of values is a space too (:class:`Choice` says the same in a
-word). A random or Bayesian search also draws values between those of the grid where the space says how::
+A space is a tuple of values, those of a grid; a plain list of values is a space too, and means the same as
+:class:`Choice`. Where a space says how, a random or Bayesian search also draws values between those of the grid::
 
     {"l2": LogUniform(1e-4, 1e-2, 1.0), "depth": [3, 6]}
 """
@@ -16,7 +16,7 @@ import numpy as np
 
 
 class Space(tuple):
-    """Values of a grid; a subclass says what else may be drawn."""
+    """Values of a grid; a subclass says how values are drawn."""
 
     __slots__ = ()
 
@@ -26,19 +26,19 @@ class Space(tuple):
         return super().__new__(cls, values)
 
     def __getnewargs__(self) -> tuple[Any, ...]:
-        return tuple(self)  # to be pickled: a tuple would hand over all values as one
+        return tuple(self)  # for pickling: a tuple would pass all values as one
 
     @property
     def is_finite(self) -> bool:
-        """Can only the grid's values be drawn?"""
+        """Return whether only the grid's values can be drawn."""
         return True
 
     def draw(self, rng: np.random.Generator) -> Any:
-        """A value at random."""
+        """Return a value at random."""
         raise NotImplementedError
 
     def suggest(self, trial: Any, name: str) -> Any:
-        """A value that an Optuna trial asks for."""
+        """Return a value that an Optuna trial suggests."""
         raise NotImplementedError
 
     def __repr__(self) -> str:
@@ -46,7 +46,7 @@ class Space(tuple):
 
 
 class Choice(Space):
-    """One of the values, which may be of any type."""
+    """One of the values, of any type."""
 
     __slots__ = ()
 
@@ -58,7 +58,7 @@ class Choice(Space):
 
 
 class Uniform(Space):
-    """A number between the lowest and the highest value; a whole one if all values are.
+    """A number between the lowest and the highest value; an integer if all values are.
 
     Examples
     --------
@@ -84,12 +84,12 @@ class Uniform(Space):
         return self._rounded(trial.suggest_float(name, min(self), max(self)))
 
     def _rounded(self, value: float) -> int | float:
-        """Digits beyond the fourth mean nothing to a search and make logs hard to read."""
+        """Round to four digits: more mean nothing to a search and make logs hard to read."""
         return round(value) if self.is_whole else float(f"{value:.4g}")
 
 
 class LogUniform(Uniform):
-    """The same, drawn evenly on the scale of logarithms; all values must be positive."""
+    """A positive number between the lowest and the highest value, drawn evenly on a logarithmic scale."""
 
     __slots__ = ()
 
@@ -106,5 +106,5 @@ class LogUniform(Uniform):
 
 
 def as_space(values: Sequence[Any]) -> Space:
-    """A space from a plain list: one of its values."""
+    """Return a plain list of values as a space."""
     return values if isinstance(values, Space) else Choice(*values)

@@ -11,7 +11,8 @@ from podium.data.queries import Queries
 from podium.metrics import Metric, metric
 from podium.rankers.methods import METHODS
 from podium.rankers.presets.feature_boosting import FeatureBoosting
-from podium.rankers.single_features import MetricWeighting, Rule, Weighting
+from podium.rankers.single_features.adarank import MetricWeighting
+from podium.rankers.single_features.loop import Rule, Weighting
 from podium.scorers.base import Model, Scorer
 from podium.scorers.linear.scorer import Linear, LinearModel
 from podium.scorers.standardization import Standardization

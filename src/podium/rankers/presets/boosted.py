@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from podium.core.random_state import RandomState
-from podium.losses import WithRegression
-from podium.losses.base import Loss
+from podium.losses import Loss, WithRegression
 from podium.rankers.ranker import Ranker
 from podium.rankers.spaces import LogUniform
 from podium.rankers.tree_methods import TreeMethods
@@ -28,8 +27,16 @@ class BoostedPreset(TreeMethods):
 
     Parameters
     ----------
-    n_trees, n_leaves, learning_rate, min_documents_in_leaf, l2
-        See :class:`podium.scorers.Trees`.
+    n_trees : int
+        Trees to grow, at most.
+    n_leaves : int
+        Leaves per tree, at most.
+    learning_rate : float
+        Factor of each tree's values.
+    min_documents_in_leaf : int
+        Training documents per leaf, at least.
+    l2 : float
+        Penalty on the values of leaves.
     tree_options : mapping, optional
         Any other parameter of :class:`podium.scorers.Trees`: ``{"query_fraction": 0.5, "monotone": {0: 1}}``.
     patience : int, optional

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -12,11 +12,12 @@ from podium.core.parameters import require_choice
 from podium.data.normalize import WITHIN_QUERY
 from podium.data.queries import Queries
 from podium.rankers.estimator import BaseRanker
-from podium.rankers.single_features import BoostingLoop, Rule, Weighting
+from podium.rankers.inputs import TrainingInput
 from podium.rankers.single_features.explanation import Explanation, WeightedRule
+from podium.rankers.single_features.loop import BoostingLoop, Rule, Weighting
 from podium.scorers.base import Model
 from podium.scorers.thresholds import StepModel
-from podium.training.base import Fit, Progress
+from podium.training.base import Fit
 
 
 class FeatureBoosting(BaseRanker):
@@ -73,22 +74,15 @@ class FeatureBoosting(BaseRanker):
         scaled = f", features rescaled within their query ({self.normalize})" if self.normalize in WITHIN_QUERY else ""
         return Explanation(rules, scaled=scaled)
 
-    def _train(
-        self,
-        queries: Queries,
-        query_weight: np.ndarray | None,
-        validation: Queries | None,
-        eval_metric: Any,
-        callback: Callable[[Progress], Any] | None,
-    ) -> Fit:
+    def _train(self, given: TrainingInput) -> Fit:
         loop = BoostingLoop(self.n_rounds, self.learning_rate, self.early_stopping, self.patience)
         loop.check()
         require_choice("direction", self.direction, ("up", "both"))
-        queries.require_finite()
-        queries = self._within_query(queries)
-        weights = np.ones(len(queries)) if query_weight is None else query_weight
-        judges = self._validation(validation, eval_metric)
-        rules, convergence = loop.run(self._weighting(queries, weights), queries, judges, callback, self.verbose)
+        given.queries.require_finite()
+        queries = self._within_query(given.queries)
+        weights = np.ones(len(queries)) if given.query_weight is None else given.query_weight
+        weighting, judges = self._weighting(queries, weights), self._validation(given)
+        rules, convergence = loop.run(weighting, queries, judges, given.callback, self.verbose)
         model, importances = self._model(rules, queries)
         self.feature_importances_ = importances / max(importances.sum(), np.finfo(float).tiny)
         return Fit(model, np.empty(0), convergence)

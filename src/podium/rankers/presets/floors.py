@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from podium.core.random_state import as_generator
-from podium.data.queries import Queries
 from podium.metrics import Metric, metric
 from podium.rankers.estimator import BaseRanker
+from podium.rankers.inputs import TrainingInput
 from podium.rankers.methods import METHODS
 from podium.scorers.base import Scorer
 from podium.scorers.chance import Hash, HashModel
 from podium.scorers.linear.scorer import Linear, LinearModel
 from podium.scorers.thresholds import by_column, column
-from podium.training.base import Convergence, Fit, Progress
+from podium.training.base import Convergence, Fit
 
 __all__ = ["BestFeature", "RandomRanker"]
 
@@ -31,7 +30,7 @@ class RandomRanker(BaseRanker):
     normalize: ClassVar[None] = None  # type: ignore[misc]
     verbose: ClassVar[int] = 0  # type: ignore[misc]
 
-    def _train(self, queries: Queries, *_: Any) -> Fit:
+    def _train(self, given: TrainingInput) -> Fit:
         seed = as_generator(self.random_state).integers(2**63)
         return Fit(HashModel(int(seed)), np.empty(0), Convergence(True, "nothing to learn", n_iter=1))
 
@@ -65,20 +64,15 @@ class BestFeature(BaseRanker):
     feature_: int
     direction_: int
 
-    def _train(
-        self,
-        queries: Queries,
-        query_weight: np.ndarray | None,
-        validation: Queries | None,
-        eval_metric: Any,
-        callback: Callable[[Progress], Any] | None,
-    ) -> Fit:
-        queries.require_finite()
-        judged_on, weights = (queries, query_weight) if validation is None else (validation, None)
+    def _train(self, given: TrainingInput) -> Fit:
+        given.queries.require_finite()
+        judged_on, weights = given.queries, given.query_weight
+        if given.validation is not None:
+            judged_on, weights = given.validation, None
         measure = metric(self.metric)
-        merits = np.empty((queries.n_features, 2))
         features = by_column(judged_on.features)
-        for j in range(queries.n_features):
+        merits = np.empty((judged_on.n_features, 2))
+        for j in range(judged_on.n_features):
             values = column(features, j)
             for k, direction in enumerate((1.0, -1.0)):
                 per_query = measure.per_query(
@@ -86,7 +80,7 @@ class BestFeature(BaseRanker):
                 )
                 merits[j, k] = _mean(per_query, weights)
         feature, downwards = divmod(int(np.argmax(merits)), 2)
-        coef = np.zeros(queries.n_features)
+        coef = np.zeros(judged_on.n_features)
         coef[feature] = -1.0 if downwards else 1.0
         message = f"feature {feature} {'downwards' if downwards else 'upwards'}: {measure} {merits.max():.4f}"
         return Fit(LinearModel.from_coefficients(coef), np.empty(0), Convergence(True, message, n_iter=1))

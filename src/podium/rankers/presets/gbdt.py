@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from podium.losses import QueryOffsetLoss, RegressionLoss
-from podium.losses.base import Loss
+from podium.losses import Loss, QueryOffsetLoss, RegressionLoss
 from podium.losses.targets import Targets
 from podium.rankers.methods import METHODS
 from podium.rankers.presets.boosted import N_TREES, TREES_GRID, BoostedPreset

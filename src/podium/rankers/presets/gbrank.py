@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from podium.losses import GBRankLoss
-from podium.losses.base import Loss
+from podium.losses import GBRankLoss, Loss
 from podium.losses.targets import Targets
 from podium.rankers.methods import METHODS
 from podium.rankers.presets.boosted import FEW_LEAVES, MODERATE, BoostedPreset
@@ -22,8 +21,12 @@ class GBRank(BoostedPreset):
 
     Parameters
     ----------
-    ties, regression, targets
-        See :class:`podium.losses.GBRankLoss`; ``regression`` above 0 is the IntervalRank paper's GBRank_Reg.
+    ties : float
+        Weight of the pull between equal grades.
+    regression : float
+        Weight of squared errors on the targets; above 0, this is the IntervalRank paper's GBRank_Reg.
+    targets : None, "identity" or a sequence
+        2^grade − 1, the grade, or a number for each of the grades 0, 1, 2, …
     """
 
     ties: float = 0.1

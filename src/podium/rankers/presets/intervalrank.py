@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from podium.losses import IntervalRankLoss, IsotonicLoss
-from podium.losses.base import Loss
+from podium.losses import IntervalRankLoss, IsotonicLoss, Loss
 from podium.losses.targets import Targets
 from podium.rankers.methods import METHODS
 from podium.rankers.presets.boosted import FEW_LEAVES, MODERATE, N_TREES, TREES_GRID, BoostedPreset
@@ -21,8 +20,16 @@ class IntervalRank(BoostedPreset):
 
     Parameters
     ----------
-    separation, width, regression, targets, barrier
-        See :class:`podium.losses.IntervalRankLoss`; ``regression`` above 0 is the paper's IntervalRank_Reg.
+    separation : float
+        Cost of missing distance between neighboring grades, the paper's λ1.
+    width : float
+        Cost of the width of a grade's interval, the paper's λ2.
+    regression : float
+        Weight of squared errors on the targets, the paper's λ3; above 0, this is its IntervalRank_Reg.
+    targets : None, "identity" or a sequence
+        2^grade − 1, the grade, or a number for each of the grades 0, 1, 2, …
+    barrier : float, optional
+        See :class:`podium.losses.IntervalRankLoss`.
     """
 
     separation: float = 1.0
@@ -44,7 +51,7 @@ class IsotonicRank(BoostedPreset):
     Parameters
     ----------
     targets : None, "identity" or a sequence
-        Where grades should be, see :class:`podium.losses.IsotonicLoss`.
+        Where grades should be: 2^grade − 1, the grade, or a number for each of the grades 0, 1, 2, …
     """
 
     targets: Targets = None

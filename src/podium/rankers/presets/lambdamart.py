@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from podium.losses import LambdaRankLoss
-from podium.losses.base import Loss
+from podium.losses import LambdaRankLoss, Loss
 from podium.rankers.methods import METHODS
 from podium.rankers.presets.boosted import N_TREES, TREES_GRID, BoostedPreset
 
@@ -16,11 +15,16 @@ class LambdaMART(BoostedPreset):
     """LambdaMART: trees on RankNet's gradients, each pair weighted by the change in a metric when it is swapped.
 
     Wu, Burges, Svore, Gao: Adapting boosting for information retrieval measures. Information Retrieval 2010.
+    Gradients are normalized per query, as in LightGBM.
 
     Parameters
     ----------
-    metric, truncation, sigma
-        See :class:`podium.losses.LambdaRankLoss`; its normalization and ``truncated_ideal`` are on, as in LightGBM.
+    metric : str
+        The metric whose changes weigh the pairs, under any convention.
+    truncation : int, optional
+        Pairs count only if one of the two is among the first so many; None counts all.
+    sigma : float
+        Steepness of RankNet's logistic function.
 
     Examples
     --------

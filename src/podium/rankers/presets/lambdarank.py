@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from podium.losses import LambdaRankLoss
-from podium.losses.base import Loss
+from podium.losses import LambdaRankLoss, Loss
 from podium.rankers.estimator import BaseRanker
 from podium.rankers.methods import METHODS
 from podium.rankers.spaces import LogUniform
@@ -28,8 +27,14 @@ class LambdaRank(BaseRanker):
         Pairs count only if one of the two is among the first so many.
     l2 : float
         Penalty on the weights of the normalized features, see :class:`podium.scorers.Linear`.
-    epochs, learning_rate, patience, restarts
-        See :class:`podium.training.Stochastic`; the optimizer is Adam.
+    epochs : int
+        Passes over the training queries, at most.
+    learning_rate : float
+        Step size of Adam.
+    patience : int, optional
+        With validation queries: stop after this many epochs without a better metric.
+    restarts : int
+        Random starts, of which the best on the validation queries is kept.
     """
 
     truncation: int = 30

@@ -5,8 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from podium.core.random_state import seed_of
-from podium.losses import ListMLELoss
-from podium.losses.base import Loss
+from podium.losses import ListMLELoss, Loss
 from podium.rankers.methods import METHODS
 from podium.rankers.presets.boosted import FEW_LEAVES, MODERATE, TREES_GRID, on_trees
 from podium.rankers.presets.linear import LinearPreset

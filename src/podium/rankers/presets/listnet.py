@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from podium.losses import ListNetLoss
-from podium.losses.base import Loss
+from podium.losses import ListNetLoss, Loss
 from podium.rankers.methods import METHODS
 from podium.rankers.presets.boosted import TREES_GRID, on_trees
 from podium.rankers.presets.linear import LinearPreset

@@ -5,8 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from podium.core.parameters import require_choice
-from podium.losses import DavidsonLoss, RaoKupperLoss
-from podium.losses.base import Loss
+from podium.losses import DavidsonLoss, Loss, RaoKupperLoss
 from podium.rankers.methods import METHODS
 from podium.rankers.presets.linear import LinearPreset
 from podium.rankers.spaces import LogUniform

@@ -46,8 +46,10 @@ class PMOP(LinearPreset):
         How well documents go together: the mean of their e^s, or e to the mean of their s.
     method : {"exact", "gibbs", "mh"}
         The likelihood itself, or the paper's samplers, which are trained with stochastic steps.
-    steps, proposal_correction
-        Settings of the samplers, see :class:`podium.losses.PMOPLoss`.
+    steps : int
+        Length of the samplers' chains: sweeps over the list (Gibbs) or proposals (Metropolis-Hastings).
+    proposal_correction : bool
+        Accept proposals with the ratio that makes the model stationary. False is the ratio printed in the paper.
     max_iter : int
         Iterations at most; epochs (100 at most) for the samplers, for which ``tolerance`` has no meaning.
 

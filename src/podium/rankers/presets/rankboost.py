@@ -11,7 +11,8 @@ from podium.core.parameters import require_choice, require_count
 from podium.data.queries import Queries
 from podium.rankers.methods import METHODS
 from podium.rankers.presets.feature_boosting import FeatureBoosting
-from podium.rankers.single_features import ExponentialWeighting, FidelityWeighting, PairWeighting, Rule, Weighting
+from podium.rankers.single_features.loop import Rule, Weighting
+from podium.rankers.single_features.pairs import ExponentialWeighting, FidelityWeighting, PairWeighting
 from podium.scorers.base import Model, Scorer
 from podium.scorers.thresholds import StepModel, Steps
 

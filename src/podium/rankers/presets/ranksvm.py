@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from podium.losses import RankSVMLoss
-from podium.losses.base import Loss
+from podium.losses import Loss, RankSVMLoss
 from podium.rankers.methods import METHODS
 from podium.rankers.presets.linear import LinearPreset
 from podium.rankers.spaces import LogUniform

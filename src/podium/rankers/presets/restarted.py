@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import product
 from typing import Any, ClassVar
 
-import numpy as np
 from sklearn.base import clone
 
 from podium.core.arrays import Arrays
-from podium.data.queries import Queries
 from podium.rankers.estimator import BaseRanker
-from podium.training.base import Fit, Progress, Trainer
+from podium.rankers.inputs import TrainingInput
+from podium.training.base import Fit, Trainer
 from podium.training.restarts import BestFit, Restarts
 from podium.training.stochastic import Stochastic
 
@@ -27,11 +25,17 @@ class RestartedPreset(BaseRanker):
     ----------
     restarts, n_jobs : int
         Random starts, of which the best on the validation queries is kept, and how many run side by side.
-    epochs, batch_size, learning_rate, patience
-        See :class:`podium.training.Stochastic`.
+    epochs : int
+        Passes over the training queries, at most.
+    batch_size : int
+        Queries per step.
+    learning_rate : float
+        Step size of Adam.
     early_stopping : bool
         With validation queries: keep each run's best epoch and stop after ``patience`` epochs without a better one.
         False trains to the end and chooses between runs only, which is wiser where validation queries are few.
+    patience : int, optional
+        Epochs without a better validation metric before training stops; None never stops it.
 
     Attributes
     ----------
@@ -78,15 +82,8 @@ class RestartedPreset(BaseRanker):
         parts = [(c._loss(), c._scorer()) for c in candidates]
         return Restarts(steps, self.restarts, parts, self.early_stopping, self.n_jobs)
 
-    def _train(
-        self,
-        queries: Queries,
-        query_weight: np.ndarray | None,
-        validation: Queries | None,
-        eval_metric: Any,
-        callback: Callable[[Progress], Any] | None,
-    ) -> Fit:
-        fit = super()._train(queries, query_weight, validation, eval_metric, callback)
+    def _train(self, given: TrainingInput) -> Fit:
+        fit = super()._train(given)
         assert isinstance(fit, BestFit)
         self.chosen_ = self._settings()[fit.candidate]
         return fit

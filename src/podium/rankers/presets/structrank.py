@@ -38,8 +38,14 @@ class StructRank(BaseRanker):
         Radius of the L1 ball; the paper chooses it on validation queries. None: no ball.
     n_landmarks : int, optional
         Training documents regressed on, drawn at random; None takes all. The cost of a score is proportional to it.
-    epochs, learning_rate, decay, restarts, keep
-        See :class:`podium.training.Feasible`.
+    epochs : int
+        Passes over the training queries.
+    learning_rate, decay : float
+        Step size, and the factor by which it changes after each epoch.
+    restarts : int
+        Random starts, of which the best on the validation queries is kept.
+    keep : str
+        How parameters stay in the ball, see :class:`podium.training.Feasible`.
     """
 
     topology: str = "full"

@@ -14,10 +14,10 @@ from podium.scorers.thresholds import by_column, column
 
 
 class MetricWeighting:
-    """Weak rankers are features; query q weighs exp(−E_q), where E_q is the metric of the ensemble's ranking of it.
+    """Weighting of queries: q weighs exp(−E_q), where E_q is the metric of the ensemble's ranking.
 
-    What a feature's ranking is worth on each query never changes, so it is measured once, and a round costs one product
-    with that table and one measurement of the ensemble.
+    The metric of a feature's ranking of a query never changes, so it is computed once, and a round costs one product
+    with that table and one evaluation of the ensemble.
 
     Parameters
     ----------
@@ -26,9 +26,9 @@ class MetricWeighting:
     metric : Metric
         With values from −1 to 1.
     scale : (n_features,)
-        What each feature is multiplied by as a weak ranker; 0 leaves it out.
+        Factors of the features as weak rankers; 0 leaves a feature out.
     downwards : bool
-        May a feature also rank with its lowest value first?
+        Whether a feature may also rank with its lowest value first.
     repeats : int
         How often a feature may be chosen in a row.
     """
@@ -53,7 +53,7 @@ class MetricWeighting:
         features = by_column(queries.features)
         for row, (j, factor) in zip(self.merits, self.candidates, strict=True):
             row[:] = self._measure(factor * column(features, j))
-        # Whether a query has a value is a matter of its labels, not of the ranking.
+        # Whether a query has a value depends on its labels, not on the ranking.
         self.query_weight = np.where(np.isnan(self.merits).any(axis=0), 0.0, query_weight)
         np.nan_to_num(self.merits, copy=False)
         self.weights = self.query_weight

@@ -1,4 +1,4 @@
-"""What a boosted ranker has learned, as rules to read."""
+"""The rules that a boosted ranker has learned, for reading."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import overload
 
 @dataclass(frozen=True, slots=True)
 class WeightedRule:
-    """``weight`` times a feature's value, or ``weight`` if the value is above the threshold."""
+    """A term of a score: ``weight`` times a feature's value, or ``weight`` if the value is above the threshold."""
 
     feature: int
     name: str

@@ -1,4 +1,4 @@
-"""The boosting loop: weigh, choose the best weak ranker, add it, and again."""
+"""The boosting loop: weigh, choose the best weak ranker, add it, repeat."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from podium.training.base import Convergence, Progress, Validation
 from podium.training.monitor import Watch, warn_not_converged
 
 LARGEST_WEIGHT = 0.5 * np.log(2e6)
-"""Of one rule. A weak ranker that makes no mistake would have an infinite weight, and the rules after it no say."""
+"""Largest weight of a rule. A weak ranker without a mistake would have an infinite one, and overrule all others."""
 ALIKE = 1e-9
 """Merits that differ by less than this share are equal, so that rounding does not decide between weak rankers."""
 
@@ -29,24 +29,24 @@ class Rule:
     threshold: float | None = None
 
     def scores(self, values: np.ndarray) -> np.ndarray:
-        """What the rule adds to the scores of documents with these values of its feature."""
+        """Return what the rule adds to the scores of documents with these values of its feature."""
         return self.weight * (values if self.threshold is None else values > self.threshold)
 
 
 class Weighting(Protocol):
-    """What makes one boosting method differ from another. It is made for given training queries."""
+    """The part in which boosting methods differ, made for given training queries."""
 
     def weigh(self, scores: np.ndarray) -> float:
-        """Weigh queries or pairs by how badly these scores rank them; returns the loss."""
+        """Weigh queries or pairs by how badly these scores rank them, and return the loss."""
         ...
 
     def best_rule(self) -> Rule | None:
-        """The weak ranker that does best under the present weights; None if none is better than chance."""
+        """Return the weak ranker that is best under the present weights; None if none is better than chance."""
         ...
 
 
 class BoostingLoop(Parameterized):
-    """The loop that all methods share.
+    """The loop of all methods.
 
     Parameters
     ----------
@@ -60,17 +60,10 @@ class BoostingLoop(Parameterized):
         With early stopping: stop after so many rounds without a better one.
     """
 
-    def __init__(
-        self,
-        n_rounds: int = 100,
-        learning_rate: float = 1.0,
-        early_stopping: bool = True,
-        patience: int | None = None,
-    ) -> None:
-        self.n_rounds = n_rounds
-        self.learning_rate = learning_rate
-        self.early_stopping = early_stopping
-        self.patience = patience
+    n_rounds: int = 100
+    learning_rate: float = 1.0
+    early_stopping: bool = True
+    patience: int | None = None
 
     def check(self) -> None:
         require_count("n_rounds", self.n_rounds)
@@ -86,7 +79,7 @@ class BoostingLoop(Parameterized):
         callback: Callable[[Progress], Any] | None = None,
         verbose: int = 0,
     ) -> tuple[list[Rule], Convergence]:
-        """The rules that were kept, in the order they were chosen, and how it went."""
+        """Return the rules, in the order they were chosen, and how the training ended."""
         patience = self.patience if self.early_stopping else None
         watch = Watch(validation, callback, verbose, patience=patience, step="round")
         ensembles = [_Ensemble(queries)] if validation is None else [_Ensemble(queries), _Ensemble(validation.queries)]
@@ -97,7 +90,7 @@ class BoostingLoop(Parameterized):
             while len(watch.losses) < self.n_rounds:
                 rule = weighting.best_rule()
                 if rule is None:
-                    message, converged = "no weak ranker is better than chance any more", True
+                    message, converged = "no weak ranker is better than chance anymore", True
                     break
                 rules.append(Rule(rule.feature, self.learning_rate * rule.weight, rule.threshold))
                 for ensemble in ensembles:
@@ -110,14 +103,14 @@ class BoostingLoop(Parameterized):
             message, interrupted = "interrupted; the rules so far are kept", True
             warn_not_converged(f"feature boosting: {message}")
         best = self.early_stopping and watch.best_iter is not None
-        kept = rules[: watch.best_iter if best else len(watch.losses)]
-        return kept, watch.convergence(
+        best_rules = rules[: watch.best_iter if best else len(watch.losses)]
+        return best_rules, watch.convergence(
             converged, message, n_evaluations=len(watch.losses), best=best, interrupted=interrupted
         )
 
 
 class _Ensemble:
-    """The scores that the rules so far give to some queries."""
+    """Scores of some queries by the rules so far."""
 
     def __init__(self, queries: Queries) -> None:
         self.features = by_column(queries.features)
@@ -128,12 +121,12 @@ class _Ensemble:
 
 
 def log_odds(good: float, bad: float) -> float:
-    """½ ln(good / bad), within limits: the weight of a rule that is right with weight ``good``, wrong with ``bad``."""
+    """Return ½ ln(good / bad), within limits: the weight of a rule right with weight ``good``, wrong with ``bad``."""
     if good <= 0 or bad <= 0:
         return LARGEST_WEIGHT if good > 0 else -LARGEST_WEIGHT if bad > 0 else 0.0
     return float(np.clip(0.5 * np.log(good / bad), -LARGEST_WEIGHT, LARGEST_WEIGHT))
 
 
 def first_best(merits: np.ndarray) -> int:
-    """Where the highest merit is; the first place of those that are equal but for rounding."""
+    """Return where the highest merit is: the first place of those that are equal but for rounding."""
     return int(np.argmax(merits >= merits.max() - ALIKE * abs(merits.max())))

@@ -4,49 +4,56 @@ A weak ranker h is judged by the weight of the pairs that it orders well less th
 
     r(h) = Σ_{y_i > y_j} D_ij (h_i − h_j) = Σ_i h_i π_i,
 
-so all that is needed of the pairs is each document's potential π_i, and the best of all thresholds on all features is
-found in one pass over the documents. No array of pairs is ever made.
+so each document's potential π_i is all that is needed, and the best of all thresholds on all features is found in one
+pass over the documents. No array of pairs is ever made.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from podium.data.queries import Queries
-from podium.numerics.grades import Groups, count_pairs, label_groups
+from podium.numerics.grades import count_pairs, label_groups
 from podium.numerics.pool import share
-from podium.rankers.single_features.kernels import exponential_potentials, fidelity_potentials, fidelity_split
+from podium.rankers.single_features.kernels import (
+    GradedLists,
+    exponential_potentials,
+    fidelity_potentials,
+    fidelity_split,
+)
 from podium.rankers.single_features.loop import Rule, first_best, log_odds
 from podium.rankers.single_features.thresholds import Thresholds
 
 
 class PairWeighting:
-    """What the two share: the choice of the threshold with the largest \\|r\\|.
+    """Base class of weightings of pairs: chooses the threshold with the largest \\|r\\|.
 
     Parameters
     ----------
     queries : Queries
     query_weight : (n_queries,)
     n_thresholds : int
-        Candidates for each feature, at most.
+        Candidates per feature, at most.
     downwards : bool
-        May documents below a threshold be the better ones?
+        Whether documents below a threshold may be the better ones.
     by_query : bool
-        Every query counts alike, whatever its number of pairs; else every pair does.
+        Whether every query counts the same, whatever its number of pairs; else every pair does.
     """
 
-    groups: Groups
     potential: np.ndarray
 
     def __init__(
         self, queries: Queries, query_weight: np.ndarray, n_thresholds: int, downwards: bool, by_query: bool
     ) -> None:
-        self.offsets = queries.offsets
-        self.groups = label_groups(queries.labels, queries.offsets)
-        pairs = count_pairs(self.groups.bounds, self.groups.first)
-        self.scale = query_weight / np.maximum(pairs, 1) if by_query else query_weight
-        total = float(self.scale @ pairs)
-        self.scale = self.scale / total if total > 0 else np.zeros(len(queries))
+        groups = label_groups(queries.labels, queries.offsets)
+        pairs = count_pairs(groups.bounds, groups.first)
+        scale = query_weight / np.maximum(pairs, 1) if by_query else query_weight
+        total = float(scale @ pairs)
+        scale = scale / total if total > 0 else np.zeros(len(queries))
+        self.lists = GradedLists(queries.offsets, *groups, scale)
+        self.n_pairs = float(pairs.sum())
         self.thresholds = Thresholds(queries.features, n_thresholds)
         self.downwards = downwards
         self.potential = np.zeros(queries.n_documents)
@@ -65,12 +72,11 @@ class PairWeighting:
         return Rule(feature, weight, float(self.thresholds.values[feature][k])) if weight else None
 
     def _weight(self, feature: int, k: int, edge: float) -> float:
-        """The weight of the rule with threshold number ``k``, whose r, not divided by the sum of weights, is known."""
+        """Return the weight of the rule with threshold number ``k``, given its r times the sum of weights."""
         raise NotImplementedError
 
-    def _for_queries(self, kernel: object, *arguments: np.ndarray) -> None:
-        work = 10.0 * self.offsets[-1]
-        share(kernel, self.offsets, self.offsets, *self.groups, self.scale, *arguments, work=work)  # type: ignore[arg-type]
+    def _for_queries(self, kernel: Callable[..., None], *arguments: np.ndarray, work: float) -> None:
+        share(kernel, self.lists.offsets, self.lists, *arguments, work=10.0 * work)
 
 
 class ExponentialWeighting(PairWeighting):
@@ -80,7 +86,7 @@ class ExponentialWeighting(PairWeighting):
     """
 
     def weigh(self, scores: np.ndarray) -> float:
-        self._for_queries(exponential_potentials, scores, self.potential, self.losses)
+        self._for_queries(exponential_potentials, scores, self.potential, self.losses, work=len(scores))
         self.total = float(self.losses.sum())
         return self.total
 
@@ -96,11 +102,12 @@ class FidelityWeighting(PairWeighting):
 
     def weigh(self, scores: np.ndarray) -> float:
         self.scores = scores
-        self._for_queries(fidelity_potentials, scores, self.potential, self.losses)
+        self._for_queries(fidelity_potentials, scores, self.potential, self.losses, work=self.n_pairs)
         return float(self.losses.sum())
 
     def _weight(self, feature: int, k: int, edge: float) -> float:
         good_and_bad = np.empty((len(self.losses), 2))
-        self._for_queries(fidelity_split, self.scores, self.thresholds.above(feature, k), good_and_bad)
+        above = self.thresholds.above(feature, k)
+        self._for_queries(fidelity_split, self.scores, above, good_and_bad, work=self.n_pairs)
         good, bad = good_and_bad.sum(axis=0)
         return log_odds(float(good), float(bad))

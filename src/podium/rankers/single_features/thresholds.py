@@ -18,7 +18,8 @@ class Thresholds:
     ----------
     features : (n_documents, n_features), dense or CSR
     n_thresholds : int
-        Of each feature, at most: a feature with more distinct values has them at equal shares of the documents.
+        Number of thresholds per feature, at most: a feature with more distinct values has them at equal shares of the
+        documents.
     """
 
     def __init__(self, features: Any, n_thresholds: int) -> None:
@@ -32,25 +33,25 @@ class Thresholds:
         self.edges = np.empty((width, most + 1))
 
     def weigh(self, potential: np.ndarray) -> np.ndarray:
-        """(n_features, most thresholds + 1): the potential of the documents above each threshold."""
+        """Return the potential of the documents above each threshold, (n_features, most thresholds + 1)."""
         width, n = self.codes.shape
         share(_sum_above, width, self.codes, potential, self.edges, work=width * n)
         return self.edges
 
     def above(self, feature: int, k: int) -> np.ndarray:
-        """(n_documents,) bool: which documents exceed the feature's threshold number ``k``."""
+        """Return which documents exceed the feature's threshold number ``k``, (n_documents,) bool."""
         return self.codes[feature] > k
 
 
 def _thresholds(ascending: np.ndarray, n_thresholds: int) -> np.ndarray:
     n = len(ascending)
-    steps = 1 + np.flatnonzero(ascending[1:] > ascending[:-1])  # a threshold may lie before each of these
-    if len(steps) > n_thresholds:
+    rises = 1 + np.flatnonzero(ascending[1:] > ascending[:-1])  # a threshold may lie before each of these
+    if len(rises) > n_thresholds:
         wanted = np.arange(1, n_thresholds + 1) * (n / (n_thresholds + 1))
-        steps = np.unique(steps[np.minimum(np.searchsorted(steps, wanted), len(steps) - 1)])
-    below, above = ascending[steps - 1], ascending[steps]
+        rises = np.unique(rises[np.minimum(np.searchsorted(rises, wanted), len(rises) - 1)])
+    below, above = ascending[rises - 1], ascending[rises]
     middle = below + 0.5 * (above - below)
-    return np.where(middle < above, middle, below)  # between neighbouring numbers there is no middle
+    return np.where(middle < above, middle, below)  # between neighboring floats there is no middle
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
