@@ -84,3 +84,19 @@ def test_a_constructor_written_out_is_kept_and_inherited() -> None:
     assert Written(3).x == 3
     assert list(inspect.signature(Inherits).parameters) == ["y", "x"]
     assert (Inherits(5).y, Inherits(5).x) == (5, 1)
+
+
+def test_a_section_of_inherited_parameters_is_made_after_the_description() -> None:
+    class Silent(Base):
+        """Silent.
+
+        More about it.
+
+        Examples
+        --------
+        >>> 1
+        1
+        """
+
+    text = inspect.getdoc(Silent) or ""
+    assert text.index("More about it.") < text.index("Parameters\n----------\na : int") < text.index("Examples\n----")

@@ -239,6 +239,16 @@ def test_functions_are_named(mine, tmp_path) -> None:
     assert podium.load(tmp_path / "model", parts=parts).loss.function is mine.function
 
 
+def test_a_metric_of_the_users_own_has_to_be_defined_before_loading(tmp_path) -> None:
+    name = "mine_for_saving"
+    metric = podium.metrics.define(name, lambda labels: float(labels[0]))
+    podium.BestFeature(metric=metric).fit(podium.make_queries(10, 6, 3)).save(tmp_path / "model")
+    assert podium.load(tmp_path / "model").metric == metric
+    code = f"import podium; podium.load({str(tmp_path / 'model')!r})"
+    failed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert f"its metric {name} (standard) is not Podium's: define it before loading" in failed.stderr
+
+
 def test_a_fresh_process_finds_the_classes_it_needs(path) -> None:
     code = f"import podium; print(type(podium.load({str(path)!r})).__name__)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "ListNet\n"

@@ -43,7 +43,7 @@ def encode(value: Any, name: str) -> Any:
     if isinstance(value, np.ndarray) and value.dtype.kind in "iufb":
         return {"array": value.tolist(), "dtype": value.dtype.str}
     if isinstance(value, Metric):
-        return {"metric": str(value)}
+        return {"metric": str(value), "own": value.kind.is_own}
     if hasattr(value, "get_params") and not isinstance(value, type):
         return encode_object(value, name)
     if callable(value):
@@ -114,7 +114,7 @@ class Decoder:
         if "array" in encoded:
             return np.array(encoded["array"], dtype=require_plain(np.dtype(encoded["dtype"])))
         if "metric" in encoded:
-            return metric(encoded["metric"])
+            return _metric(encoded["metric"], own=bool(encoded.get("own")))
         if "part" in encoded:
             return self.parts[encoded["part"]]
         if "float" in encoded and encoded["float"] in ("inf", "-inf", "nan"):
@@ -140,3 +140,11 @@ class Decoder:
             if (found := registered(name)) is not None:
                 return found
         raise ValueError(f"it names the class {name!r}, which this version of Podium ({__version__}) does not have")
+
+
+def _metric(name: Any, own: bool) -> Metric:
+    try:
+        return metric(name)
+    except ValueError as error:
+        what = f"its metric {name} is not Podium's: define it before loading (podium.metrics.define)"
+        raise ValueError(what if own else str(error)) from None
