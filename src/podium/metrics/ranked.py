@@ -86,7 +86,7 @@ def call_family(_: Any, function: Any, address: Any, cutoff: Any, parameter: Any
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         kind = ir.FunctionType(ir.DoubleType(), [ir.IntType(64), ir.IntType(64), ir.DoubleType()])
-        return builder.call(builder.inttoptr(args[0], kind.aspointer()), args[1:])
+        return builder.call(builder.inttoptr(args[0], kind.as_pointer()), args[1:])
 
     return types.float64(types.int64, *SIGNATURE.args), generate
 
