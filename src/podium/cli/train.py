@@ -59,9 +59,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     from podium.files.models import require_savable
-    from podium.metrics import metric
+    from podium.metrics import import_metrics, metric
 
-    metrics = options.metrics(arguments)
+    metrics = import_metrics(arguments.metrics)
     for name in metrics:
         metric(name, arguments.convention or "standard")  # a mistake here should not surface after the training
     ranker = _build(arguments)
