@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numba import njit
 from scipy import sparse
 
+from podium.data.features import Features
 from podium.data.queries import Queries
 from podium.numerics.pool import share
 
@@ -25,12 +25,10 @@ class Standardization:
     """(n_features,) one over the standard deviation; 0 for a constant feature, which then has no effect."""
 
     @classmethod
-    def fit(cls, features: Any) -> Standardization:
+    def fit(cls, features: Features) -> Standardization:
         """Return the map for (n_documents, n_features) training features, dense or CSR. NaN are left out."""
-        if sparse.issparse(features):
-            mean, variance = _sparse_moments(features)
-        else:
-            mean, variance = _dense_moments(features)
+        dense = isinstance(features, np.ndarray)
+        mean, variance = _dense_moments(features) if dense else _sparse_moments(features)
         deviation = np.sqrt(variance)
         # A feature that varies by rounding only, in its own type, is constant: dividing would amplify noise.
         varies = deviation > np.finfo(features.dtype).eps * np.abs(mean)
@@ -87,7 +85,7 @@ def _sum_chunks(
                 count[j] += 1.0 if known else 0.0
 
 
-def _sparse_moments(features: Any) -> tuple[np.ndarray, np.ndarray]:
+def _sparse_moments(features: sparse.csr_matrix) -> tuple[np.ndarray, np.ndarray]:
     if not features.has_canonical_format:
         features = features.copy()
         features.sum_duplicates()

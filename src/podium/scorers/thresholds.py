@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 from scipy import sparse
 
 from podium.core.arrays import Arrays, require_array
+from podium.data.features import Features
 from podium.data.queries import Queries
 from podium.scorers.base import Model, Scorer
 
@@ -65,12 +66,12 @@ class Steps(Scorer):
     model_class: ClassVar[type[StepModel]] = StepModel
 
 
-def by_column(features: Any) -> Any:
-    """Features in a form from which :func:`column` is quick."""
-    return features.tocsc() if sparse.issparse(features) else features
+def by_column(features: Features) -> np.ndarray | sparse.csc_matrix:
+    """Return features in a form from which :func:`column` is quick."""
+    return features if isinstance(features, np.ndarray) else features.tocsc()
 
 
-def column(features: Any, j: int) -> np.ndarray:
-    """One feature of all documents, (n_documents,) float64."""
-    values = features[:, [j]].toarray() if sparse.issparse(features) else features[:, j]
+def column(features: np.ndarray | sparse.csc_matrix, j: int) -> np.ndarray:
+    """Return one feature of all documents, (n_documents,) float64."""
+    values = features[:, j] if isinstance(features, np.ndarray) else features[:, [j]].toarray()
     return values.astype(np.float64).ravel()

@@ -12,16 +12,15 @@ from typing import Any
 import numpy as np
 from numba import njit, types
 from numba.extending import overload
-from scipy import sparse
+
+from podium.data.features import Features
 
 REORDER = {"contract", "reassoc", "nsz"}  # lets sums vectorise; infinities and NaN keep their meaning
 
 
-def as_rows(features: Any) -> Any:
-    """Features in the form that compiled code takes."""
-    if sparse.issparse(features):
-        return features.data, features.indices, features.indptr
-    return features
+def as_rows(features: Features) -> np.ndarray | tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return features in the form that compiled code takes."""
+    return features if isinstance(features, np.ndarray) else (features.data, features.indices, features.indptr)
 
 
 def score_rows(rows: Any, start: int, stop: int, coef: np.ndarray, intercept: float, out: np.ndarray) -> None:

@@ -15,8 +15,8 @@ import numpy as np
 import scipy.linalg.cython_blas  # noqa: F401  np.dot in compiled code is this; loaded here, thread limits can reach it
 from numba import njit, types
 from numba.extending import intrinsic
-from scipy import sparse
 
+from podium.data.features import Features
 from podium.numerics.elementary import FAST, exp
 
 LINEAR, TANH, RELU = range(3)
@@ -91,12 +91,12 @@ def total(sizes: np.ndarray) -> int:
 Rows = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
 
-def network_rows(features: Any) -> Rows:
+def network_rows(features: Features) -> Rows:
     """A matrix and the arrays of CSR, of which one is empty: a type of their own each would be compiled for anew."""
-    if sparse.issparse(features):
-        return np.empty((0, 0), features.dtype), features.data, features.indices, features.indptr
-    none = np.empty(0, np.int32)
-    return features, np.empty(0, features.dtype), none, none
+    if isinstance(features, np.ndarray):
+        none = np.empty(0, np.int32)
+        return features, np.empty(0, features.dtype), none, none
+    return np.empty((0, 0), features.dtype), features.data, features.indices, features.indptr
 
 
 @njit(error_model="numpy")
