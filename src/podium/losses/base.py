@@ -339,7 +339,8 @@ class BoundLoss:
         """Return the loss at float32 scores, of a kernel that has float64 only."""
         wide = None
         if gradient is not None:
-            wide = _check_output(gradient, scores).astype(np.float64)  # a copy: queries not asked for keep their slices
+            with np.errstate(invalid="ignore"):  # the array may be uninitialized
+                wide = _check_output(gradient, scores).astype(np.float64)  # other queries keep their slices
         result = self.value_and_gradient(scores.astype(np.float64), gradient=wide, **options)
         gradient = np.empty_like(scores) if gradient is None else gradient
         gradient[:] = result.d_scores
