@@ -74,10 +74,10 @@ class Ratings:
     n_duplicates: int
 
     def __init__(self, users: Any, items: Any, values: Any, times: Any = None, *, duplicates: str = "last") -> None:
-        numbers = _as_values(values)
-        user, user_ids = _numbered(users, len(numbers), "user")
-        item, item_ids = _numbered(items, len(numbers), "item")
-        self._set(user, item, numbers, times, user_ids, item_ids, duplicates)
+        values = _as_values(values)
+        user, self.user_numbers = _numbered(users, len(values), "user")
+        item, self.item_numbers = _numbered(items, len(values), "item")
+        self._group(user, item, values, times, duplicates)
 
     @classmethod
     def from_numbers(
@@ -93,11 +93,12 @@ class Ratings:
     ) -> Self:
         """Return ratings given by numbers into ``user_ids`` and ``item_ids``; some ids may have no ratings."""
         self = object.__new__(cls)
-        numbers = _as_values(values)
-        all_users, all_items = as_ids(user_ids, "user id"), as_ids(item_ids, "item id")
-        user = _as_numbers(user, len(numbers), len(all_users), "user")
-        item = _as_numbers(item, len(numbers), len(all_items), "item")
-        self._set(user, item, numbers, times, all_users, all_items, duplicates)
+        values = _as_values(values)
+        self.user_numbers = _frozen(as_ids(user_ids, "user id"))
+        self.item_numbers = _frozen(as_ids(item_ids, "item id"))
+        user = _as_numbers(user, len(values), self.n_users, "user")
+        item = _as_numbers(item, len(values), self.n_items, "item")
+        self._group(user, item, values, times, duplicates)
         return self
 
     @classmethod
@@ -190,9 +191,7 @@ class Ratings:
         chosen = _rows(users)
         sizes = self.sizes[chosen]
         shift = self.offsets[chosen] - _offsets(sizes)[:-1]
-        return self._select(
-            np.repeat(shift, sizes) + np.arange(sizes.sum()), sizes, Ids(_frozen(self.user_ids[chosen]))
-        )
+        return self._select(np.repeat(shift, sizes) + np.arange(sizes.sum()), sizes, _frozen(self.user_ids[chosen]))
 
     def to_csr(self) -> csr_matrix:
         """Return the users × items matrix of the ratings. A rating of zero is a stored zero."""
@@ -212,18 +211,9 @@ class Ratings:
         copy.offsets, copy.user_numbers = _offsets(sizes), user_numbers
         return copy
 
-    def _set(
-        self,
-        user: np.ndarray,
-        item: np.ndarray,
-        values: np.ndarray,
-        times: Any,
-        user_ids: np.ndarray,
-        item_ids: np.ndarray,
-        duplicates: str,
-    ) -> None:
+    def _group(self, user: np.ndarray, item: np.ndarray, values: np.ndarray, times: Any, duplicates: str) -> None:
+        """Merge duplicates and group the ratings by user."""
         require_choice("duplicates", duplicates, DUPLICATES)
-        self.user_numbers, self.item_numbers = Ids(_frozen(user_ids)), Ids(_frozen(item_ids))
         when = None if times is None else as_ids(times, "time")
         if when is not None:
             _require_one_per_rating("times", when, len(values))
@@ -231,7 +221,7 @@ class Ratings:
         rows = rows[np.argsort(user[rows], kind="stable")]
         self.item, self.values = item[rows], values[rows]
         self.times = None if when is None else when[rows]
-        self.offsets = _offsets(np.bincount(user[rows], minlength=len(user_ids)))
+        self.offsets = _offsets(np.bincount(user[rows], minlength=self.n_users))
 
     def _merge(
         self, user: np.ndarray, item: np.ndarray, values: np.ndarray, when: np.ndarray | None, duplicates: str
@@ -258,12 +248,12 @@ class Ratings:
         return np.sort(used), values, n_merged
 
 
-def _numbered(ids: Any, n: int, what: str) -> tuple[np.ndarray, np.ndarray]:
+def _numbered(ids: Any, n: int, what: str) -> tuple[np.ndarray, Ids]:
     """Return a number for each of ``n`` ids, in order of first appearance, and the distinct ids."""
     array = as_ids(ids, what)
     _require_one_per_rating(f"{what}s", array, n)
     numbers, first = number_by_first_appearance(array)
-    return numbers, array[first]
+    return numbers, _frozen(array[first])
 
 
 def _as_numbers(numbers: Any, n: int, n_ids: int, what: str) -> np.ndarray:
@@ -297,10 +287,11 @@ def _rows(chosen: Any) -> np.ndarray:
     return np.flatnonzero(array) if array.dtype == bool else array.astype(np.int64)
 
 
-def _frozen(ids: np.ndarray) -> np.ndarray:
+def _frozen(ids: np.ndarray) -> Ids:
+    """Return ids that nobody can change."""
     view = ids.view()
     view.flags.writeable = False
-    return view
+    return Ids(view)
 
 
 def _offsets(sizes: np.ndarray) -> np.ndarray:

@@ -98,7 +98,7 @@ class RatingRanker(FittedEstimator):
         ratings = as_ratings(ratings)
         if len(ratings) == 0:
             raise ValueError("0 sample(s): there is no rating to learn from, and a minimum of 1 is required.")
-        self.users_, self.items_ = Ids(ratings.user_ids), Ids(ratings.item_ids)
+        self.users_, self.items_ = ratings.user_numbers, ratings.item_numbers
         self.seen_ = RatingLists.of(ratings)
         if eval_set is None:
             lists, validation = self._hold_out(self.seen_, eval_metric)
@@ -185,7 +185,7 @@ class RatingRanker(FittedEstimator):
         ratings = as_ratings(ratings)
         lists = self._lists(ratings)
         other = copy(self)
-        other.users_, other.seen_ = Ids(ratings.user_ids), lists
+        other.users_, other.seen_ = ratings.user_numbers, lists
         other.model_ = replace(self.model_, user_factors=self._fold(lists))
         return other
 

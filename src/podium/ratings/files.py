@@ -122,7 +122,7 @@ class _TextFile:
 
         text, separator = self._text, self._separator
         if separator == " ":
-            text = re.sub(rb"[^\S\r\n]*(^|$)[^\S\r\n]*|[^\S\r\n]+", _one_space, text, flags=re.MULTILINE)
+            text = b"\n".join(b" ".join(line.split()) for line in text.splitlines())
         elif len(separator) > 1:  # polars takes one character
             text, separator = text.replace(separator.encode(), b"\t"), "\t"
         schema = dict.fromkeys(map(str, range(width)), pl.String)
@@ -158,10 +158,6 @@ def _fields(line: str, separator: str) -> list[str]:
     if len(separator) == 1 and '"' in line:  # a quoted field may hold the separator
         return next(csv.reader([line], delimiter=separator))
     return line.split(None if separator == " " else separator)
-
-
-def _one_space(match: re.Match[bytes]) -> bytes:
-    return b" " if match.group(1) is None else b""
 
 
 def _is_number(text: str) -> bool:
