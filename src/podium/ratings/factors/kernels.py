@@ -16,7 +16,7 @@ def pair_scores(matrices: Matrices, users: Array, items: Array) -> Array:
     """(n_pairs,) scores b_i + W_u · H_i of parallel arrays of user and item numbers."""
     scores = np.empty(len(users))
     work = len(scores) * (matrices[0].shape[1] + 5)
-    share(_pair_scores, len(scores), matrices, users, items, scores, work=work)
+    share(_pair_scores, len(scores), *matrices, users, items, scores, work=work)
     return scores
 
 
@@ -39,7 +39,7 @@ def top_items(matrices: Matrices, seen: Array, seen_offsets: Array, n: int) -> t
     n_users, n_factors = matrices[0].shape
     numbers, scores = np.full((n_users, n), -1, np.int64), np.full((n_users, n), -np.inf)
     work = n_users * len(matrices[2]) * (n_factors + 5)
-    share(_top_items, n_users, matrices, seen, seen_offsets, numbers, scores, work=work)
+    share(_top_items, n_users, *matrices, seen, seen_offsets, numbers, scores, work=work)
     return numbers, scores
 
 
@@ -52,10 +52,11 @@ def _dot(a: Array, b: Array) -> float:
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _pair_scores(first: int, stop: int, matrices: Matrices, users: Array, items: Array, scores: Array) -> None:
-    user_factors, item_factors, bias = matrices
+def _pair_scores(
+    first: int, stop: int, w: Array, h: Array, b: Array, users: Array, items: Array, scores: Array
+) -> None:
     for k in range(first, stop):
-        scores[k] = bias[items[k]] + _dot(user_factors[users[k]], item_factors[items[k]])
+        scores[k] = b[items[k]] + _dot(w[users[k]], h[items[k]])
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -72,21 +73,28 @@ def _gather_rows(
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _top_items(
-    first: int, stop: int, matrices: Matrices, seen: Array, seen_offsets: Array, numbers: Array, scores: Array
+    first: int,
+    stop: int,
+    w: Array,
+    h: Array,
+    b: Array,
+    seen: Array,
+    seen_offsets: Array,
+    numbers: Array,
+    scores: Array,
 ) -> None:
     """Pass over the items once per user, with the best n so far in order."""
-    user_factors, item_factors, bias = matrices
     n = numbers.shape[1]
     for u in range(first, stop):
-        best, best_score, w = numbers[u], scores[u], user_factors[u]
+        best, best_score, user = numbers[u], scores[u], w[u]
         skip = seen[seen_offsets[u] : seen_offsets[u + 1]]
         next_seen, n_found = 0, 0
-        for item in range(len(bias)):
+        for item in range(len(b)):
             while next_seen < len(skip) and skip[next_seen] < item:
                 next_seen += 1
             if next_seen < len(skip) and skip[next_seen] == item:
                 continue
-            score = bias[item] + _dot(w, item_factors[item])
+            score = b[item] + _dot(user, h[item])
             if n_found == n and not score > best_score[n - 1]:
                 continue
             place = n_found if n_found < n else n - 1
