@@ -152,7 +152,7 @@ def when_and_where(comparison: Comparison, today: datetime.date) -> str:
     fitted = sum(row.search_seconds for row in comparison.rows)
     return (
         f"{today:%d %B %Y}; {machine.get('cores')} cores, {machine.get('cpu') or machine.get('processor')}; "
-        f"{versions}; Podium {comparison.configuration['podium']}; seeds {', '.join(map(str, comparison.seeds))}; "
+        f"{versions}; Podium {comparison.configuration.podium}; seeds {', '.join(map(str, comparison.seeds))}; "
         f"convention `{comparison.convention}`; wall time {duration(about.get('total_seconds', comparison.seconds))}; "
         f"total time of all {comparison.trials.height} fits {duration(fitted)} (training alone)."
     )
@@ -226,7 +226,7 @@ def ranking(comparison: Comparison, figure: str, n: int = 8) -> str:
 def tests(comparison: Comparison) -> list[str]:
     """Return the section with paired tests of every method against the pick."""
     reference = comparison.pick
-    unit = {"query": "queries"}.get(comparison.configuration.get("unit", "query"), "users")
+    unit = {"query": "queries"}.get(comparison.configuration.unit, "users")
     lines = [
         f"## Against {reference}",
         "",

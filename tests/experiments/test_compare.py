@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -21,6 +21,7 @@ from podium.data.io.folds import find_folds
 from podium.experiments.plan.protocol import KFold
 from podium.experiments.plan.sources import open_source
 from podium.experiments.run import runner
+from podium.experiments.run.store import FILE, Store
 
 METRICS = ["ndcg@1", "ndcg@5", "map"]
 
@@ -61,34 +62,51 @@ def run(data, methods=("listnet",), **options):
     return podium.compare(data, methods, **({"metrics": METRICS, "jobs": 1} | options))
 
 
+def count(out, what):
+    """Count rows of a run's file."""
+    database = sqlite3.connect(out / FILE)
+    try:
+        return database.execute(f"SELECT count(*) FROM {what}").fetchone()[0]
+    finally:
+        database.close()
+
+
+def n_trials(out):
+    """Count the trials of a run that may not have begun yet."""
+    try:
+        return count(out, "trials")
+    except sqlite3.OperationalError:
+        return 0
+
+
 @pytest.fixture(scope="module")
 def finished(folder_of_folds, tmp_path_factory):
     out = tmp_path_factory.mktemp("run")
     return run(folder_of_folds, out=out, convention="letor"), out
 
 
-def test_all_that_is_promised_is_there(finished):
+def test_all_that_is_promised_is_there(finished, folder_of_folds):
     comparison, out = finished
     assert {path.name for path in out.iterdir() if not path.name.startswith(".")} == {
-        *("run.json", "results.csv", "per_query.csv", "trials.csv", "table.md", "table.tex", "report.html"),
-        *("trials", "results", "details"),
+        *(FILE, "results.csv", "per_query.csv", "trials.csv", "table.md", "table.tex", "report.html"),
     }
     assert comparison.methods == ["listnet", "best-feature", "random"]  # the floor was not asked for
     assert comparison.primary == "map"
     assert comparison.folds == ["Fold1", "Fold2", "fold3"]
-    facts = json.loads((out / "run.json").read_text())
+    configuration, facts = Store.open(out).last_study()
     assert facts["status"] == "complete"
-    assert facts["configuration"]["convention"] == "letor"
+    assert facts["reading"] == {"path": str(folder_of_folds), "columns": {}}
     assert facts["versions"]["numpy"] == np.__version__
+    assert configuration.convention == "letor"
     frame = polars.read_csv(out / "per_query.csv")
     assert frame.columns == ["method", "fold", "seed", "qid", *METRICS]
     assert frame.height == 3 * 30
     tried = polars.read_csv(out / "trials.csv").filter(method="listnet", fold="Fold1")
     assert tried["parameters"].to_list() == ["l2=0.0001", "l2=0.001", "l2=0.01", "l2=0.1"]
     assert tried["map on validation"].max() == comparison.results[0].validation
-    # of trials that were not chosen the scores are not kept
-    assert len(list((out / "trials").glob("Fold1.listnet.*.json"))) == 4
-    assert len(list((out / "trials").glob("Fold1.listnet.*.npz"))) == 1
+    # of trials that were not selected the scores are not kept
+    assert count(out, "trials WHERE fold = 'Fold1' AND method = 'listnet'") == 4
+    assert count(out, "scores JOIN trials ON trial = key WHERE fold = 'Fold1' AND method = 'listnet'") == 1
 
 
 def test_figures_are_those_of_the_protocol_done_by_hand(finished, folder_of_folds):
@@ -208,21 +226,20 @@ def test_a_killed_run_goes_on_to_the_same_figures(tmp_path, queries):
     environment = os.environ | {"NUMBA_NUM_THREADS": "1"}
     process = subprocess.Popen([*command, "--jobs", "1", "--out", str(out)], stderr=subprocess.PIPE, env=environment)
     deadline = time.monotonic() + 120
-    while len(list(out.glob("trials/*.json"))) < 2 and process.poll() is None and time.monotonic() < deadline:
+    while n_trials(out) < 2 and process.poll() is None and time.monotonic() < deadline:
         time.sleep(0.002)
     process.send_signal(signal.SIGKILL)
     process.communicate()
-    kept = {path: path.stat().st_mtime_ns for path in out.glob("trials/*.json")}
-    assert 2 <= len(kept) < 36
-    assert json.loads((out / "run.json").read_text())["status"] == "running"
+    kept = n_trials(out)
+    assert 2 <= kept < 36
+    assert Store.open(out).last_study()[1]["status"] == "running"
     listener = Listener()
     resumed = run(data, folds=6, out=out, progress=listener)
-    assert listener.started == (36, len(kept))
-    assert {path: path.stat().st_mtime_ns for path in kept} == kept
+    assert listener.started == (36, kept)
     whole = run(data, folds=6)
     assert [r.per_query for r in resumed.results] == [r.per_query for r in whole.results]
     assert [r.parameters for r in resumed.results] == [r.parameters for r in whole.results]
-    assert json.loads((out / "run.json").read_text())["status"] == "complete"
+    assert Store.open(out).last_study()[1]["status"] == "complete"
 
 
 def test_interrupting_keeps_what_is_finished(queries, tmp_path, monkeypatch):
@@ -237,14 +254,14 @@ def test_interrupting_keeps_what_is_finished(queries, tmp_path, monkeypatch):
     monkeypatch.setattr(runner, "run_trial", interrupted)
     with pytest.raises(KeyboardInterrupt):
         run(queries, out=tmp_path)
-    assert len(list(tmp_path.glob("trials/*.json"))) == 2
-    assert json.loads((tmp_path / "run.json").read_text())["status"] == "interrupted"
+    assert n_trials(tmp_path) == 2
+    assert Store.open(tmp_path).last_study()[1]["status"] == "interrupted"
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"methods": ["lisnet"]}, r"no method is called 'lisnet'.*Did you mean listnet"),
+        ({"methods": ["lisnet"]}, r"no method named 'lisnet'.*Did you mean listnet"),
         ({"metrics": ["ngcd@3"]}, r"no metric is called 'ngcd@3'"),
         ({"metrics": []}, "at least one metric"),
         ({"convention": "leter"}, "no convention is called 'leter'"),

@@ -9,8 +9,9 @@ import pytest
 from scipy import sparse
 
 from podium import Queries, make_queries
-from podium.experiments.plan.methods import StudyMethod
-from podium.experiments.run.seal import SealError, Trial, VisibleFold, seal, select_trial
+from podium.experiments.plan.methods import CloneOf, Setting, StudyMethod
+from podium.experiments.run.outcomes import Trial
+from podium.experiments.run.seal import SealError, VisibleFold, seal, select_trial
 from podium.experiments.run.shared_folds import SharedFold
 from podium.experiments.run.trial import mean, run_trial, sample
 from podium.metrics import metric
@@ -38,20 +39,13 @@ class FirstFeature:
         return self.sign * np.asarray(queries.features[:, 0])
 
 
-class Candidates(StudyMethod):
-    """An method that builds :class:`FirstFeature`."""
-
-    def build(self, setting):
-        return FirstFeature(**setting.parameters)
-
-
 def method(name, **grid):
-    return Candidates(name, grid=grid)
+    return StudyMethod(name, FirstFeature, grid)
 
 
 def trials(method, fold):
-    candidates = method.settings(list(method.combinations()), seed=0)
-    return [run_trial(method, setting, fold, MAP) for setting in candidates]
+    settings = method.settings(list(method.combinations()), seed=0)
+    return [run_trial(method, setting, fold, MAP) for setting in settings]
 
 
 def chosen(method, fold):
@@ -108,8 +102,8 @@ def test_a_trial_without_a_value_is_never_chosen_over_one_that_has_it():
         select_trial(("m", "f", 0), [failed], 1)
 
 
-def test_an_empty_grid_is_one_candidate(fold):
-    only = trials(StudyMethod("c", ranker=_Clonable()), fold)
+def test_an_empty_grid_is_one_setting(fold):
+    only = trials(StudyMethod("c", CloneOf(_Clonable())), fold)
     assert [trial.parameters for trial in only] == [{}]
 
 
@@ -138,9 +132,9 @@ def test_a_test_part_is_not_opened_before_the_selection_has_ended(fold):
     with pytest.raises(SealError, match="has not ended: 1 of 2"):
         select_trial(("h", "f", 0), done[:1], 2)
     _, sealed = seal("f", toy(), toy(), toy())
-    for not_a_choice in (done[0], done[0].test_scores, scored([1, 2, 3, 3, 1, 2], fold="another")):
-        with pytest.raises(SealError, match="test labels are for a choice"):
-            sealed.judge(not_a_choice, [MAP])
+    for not_selected in (done[0], done[0].test_scores, scored([1, 2, 3, 3, 1, 2], fold="another")):
+        with pytest.raises(SealError, match="test labels are for a trial selected"):
+            sealed.judge(not_selected, [MAP])
 
 
 def test_the_labels_are_not_lying_about():
@@ -179,6 +173,17 @@ def test_err_knows_the_highest_grade_of_the_whole_fold():
     _, sealed = seal("f", high, high, low)
     # by hand: stop at rank 1 with probability (2^1 − 1) / 2^4
     assert sealed.judge(scored([1.0, 0.0]), [metric("err")])[0]["err"].tolist() == [1 / 16]
+
+
+def test_the_test_parts_top_grade_is_not_known_before_it_is_opened():
+    low = Queries([[1.0], [0.0]], [1, 0], sizes=[2])
+    high = Queries([[1.0], [0.0]], [4, 0], sizes=[2])
+    fold, sealed = seal("f", low, low, high)
+    assert fold.top_grade == 1.0
+    only = run_trial(method("err", sign=[1.0]), Setting({"sign": 1.0}, None), fold, metric("err"))
+    assert only.validation == 1 / 2  # by hand: (2^1 − 1) / 2^1, whatever the test part has
+    # judged on its own scale: (2^4 − 1) / 2^4, where a top grade of 1 would give 15 / 2
+    assert sealed.judge(scored([1.0, 0.0]), [metric("err")])[0]["err"].tolist() == [15 / 16]
 
 
 def test_scores_that_are_not_finite_are_refused():

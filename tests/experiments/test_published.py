@@ -6,7 +6,8 @@ import pytest
 
 import podium
 from podium.data.io.folds import find_folds, read_fold
-from podium.experiments.result.published import combined, fingerprint, for_dataset, table, tables
+from podium.experiments.result.published import combined, for_dataset, table, tables
+from podium.experiments.run.seal import fingerprint
 from podium.rankers.methods import METHODS
 
 

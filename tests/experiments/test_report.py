@@ -20,7 +20,7 @@ from podium.experiments.report.blob import _history, blob, embedded
 from podium.experiments.report.rankings import DEPTH, _short
 from podium.experiments.result.beside import beside
 from podium.experiments.result.published import PublishedRow, PublishedTable
-from podium.experiments.run.details import Drawer, ModelSummary, TestQueries, keep
+from podium.experiments.run.outcomes import ModelSummary
 
 EVIL = "<script>alert('x')</script>|&\"'"
 
@@ -58,7 +58,7 @@ def test_the_page_is_well_formed_and_fetches_nothing(small_comparison):
     text = page(small_comparison)
     found = Page(text)
     assert found.open == []
-    assert all(re.fullmatch(r"#\w+|[\w.]+\.(csv|md|tex|json)", address) for address in found.addresses)
+    assert all(re.fullmatch(r"#\w+|[\w.]+\.(csv|md|tex|sqlite)", address) for address in found.addresses)
     assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)", text)  # a namespace is a name, not an address
     assert "url(" not in text
     assert "@import" not in text
@@ -135,8 +135,8 @@ def test_small_differences_and_missing_values_count_alike_everywhere(make_compar
 
 
 def test_families(make_comparison):
-    c = make_comparison(methods=["blend", "listnet", "plain", "pmop"])
-    c.configuration["methods"]["pmop"]["ranker"] = "Mine()"  # the caller's own, whatever its name
+    facts = {"blend": {"family": "blend"}, "pmop": {"family": "own"}}  # the caller's own, whatever its name
+    c = make_comparison(methods=["blend", "listnet", "plain", "pmop"], facts=facts)
     expected = {"blend": "blend", "listnet": "listwise", "plain": "own", "pmop": "own"}
     assert {method["name"]: method["family"] for method in blob(c)["methods"]} == expected
     text = page(c)
@@ -146,7 +146,7 @@ def test_families(make_comparison):
 
 def test_the_curve_is_the_mean_of_the_folds_means(small_comparison):
     for method, row in zip(blob(small_comparison)["methods"], small_comparison.rows, strict=True):
-        curves = [small_comparison.drawer.details(result.details).curve for result in row.results]
+        curves = [small_comparison.arrays(result).curve for result in row.results]
         expected = np.mean([curve.mean(axis=0) for curve in curves], axis=0)
         np.testing.assert_allclose(method["curve"], expected, atol=6e-5)
 
@@ -157,7 +157,7 @@ def test_the_curve_of_seeds_and_repeated_queries(make_comparison):
     # by hand: each query's mean over seeds and repeats, then the mean over queries
     sums: dict[str, list] = {}
     for result in row.results:
-        for qid, line in zip(result.qids, c.drawer.details(result.details).curve, strict=True):
+        for qid, line in zip(result.qids, c.arrays(result).curve, strict=True):
             sums.setdefault(qid, []).append(line)
     expected = np.mean([np.mean(lines, axis=0) for lines in sums.values()], axis=0)
     np.testing.assert_allclose(blob(c)["methods"][0]["curve"], expected, atol=1e-4)
@@ -172,8 +172,8 @@ def test_rankings_by_hand(small_comparison):
         ranking = content["rankings"][number]
         row = small_comparison.rows[0]
         result = row.results[0 if number < 4 else 1]
-        details = small_comparison.drawer.details(result.details)
-        queries = small_comparison.drawer.queries(details.queries)
+        details = small_comparison.arrays(result)
+        queries = details.part
         q = number if number < 4 else number - 4
         part = slice(queries.offsets[q], queries.offsets[q + 1])
         order = sorted(range(part.stop - part.start), key=lambda i: -details.scores[part][i])[:DEPTH]
@@ -192,32 +192,24 @@ def test_long_names_of_documents_keep_both_ends():
 
 
 def test_agreement_is_spearmans_correlation(small_comparison):
-    first, second = (
-        [small_comparison.drawer.details(result.details) for result in row.results] for row in small_comparison.rows[:2]
-    )
+    first, second = ([small_comparison.arrays(result) for result in row.results] for row in small_comparison.rows[:2])
     correlations = []
     for one, other in zip(first, second, strict=True):
-        offsets = small_comparison.drawer.queries(one.queries).offsets
+        offsets = one.part.offsets
         for start, end in pairwise(offsets):
             correlations.append(spearmanr(one.scores[start:end], other.scores[start:end]).statistic)
     assert blob(small_comparison)["agreement"][0][1] == pytest.approx(np.mean(correlations), abs=6e-4)
 
 
 def test_methods_that_score_all_alike_have_no_agreement(make_comparison):
-    c = make_comparison(methods=["constant", "other"])
-    for result in c.results:
-        if result.method == "constant":
-            c.drawer.details(result.details).scores[:] = 1.0
+    c = make_comparison(methods=["constant", "other"], constant=["constant"])
     flat = next(i for i, row in enumerate(c.rows) if row.method == "constant")
     assert blob(c)["agreement"][flat] == [None, None]
 
 
-def test_a_long_history_has_the_value_of_what_was_kept(make_comparison, tmp_path):
-    c = make_comparison(methods=["slow"])
+def test_a_long_history_has_the_value_of_what_was_kept(make_comparison):
     values = np.linspace(0.0, 0.999, 1000)
-    queries = TestQueries(np.array(["q"]), np.array([0, 1]), np.array([1.0]))
-    name = keep(tmp_path, queries, np.zeros(1), np.ones((1, 10)), ModelSummary(history=values, unit="trees", kept=333))
-    c = Comparison(c.configuration, [replace(result, details=name) for result in c.results], folder=tmp_path)
+    c = make_comparison(methods=["slow"], model=ModelSummary(history=values, unit="trees", best_iteration=333))
     for fold in _history(c, c.rows[0])["folds"]:
         assert len(fold["at"]) <= 201
         assert fold["values"][fold["at"].index(333)] == pytest.approx(values[332], abs=6e-5)
@@ -319,18 +311,3 @@ def test_a_page_has_room_for_so_many_queries_only(make_comparison, monkeypatch):
     assert content["queries"]["total"] == c.n_queries
     assert list(content["values"]) == ["map"]
     assert sum(ranking is not None for ranking in content["rankings"]) == 1
-
-
-def test_details_are_stored_once_and_found_again(tmp_path):
-    queries = TestQueries(np.array(["a"]), np.array([0, 2]), np.array([1.0, 0.0]), np.array(["x", "y"], dtype=object))
-    model = ModelSummary(np.array([1.0, 2.0]), False, np.array([0.1, 0.2]), "trees", 1)
-    names = [keep(tmp_path, queries, np.array([0.5, s]), np.ones((1, 10)), model) for s in (0.1, 0.2)]
-    assert len(list((tmp_path / "details").iterdir())) == 3  # the two trials share their queries
-    found = Drawer(tmp_path).details(names[1])
-    np.testing.assert_array_equal(found.scores, np.array([0.5, 0.2], np.float32))
-    assert (found.model.unit, found.model.kept, found.model.is_linear) == ("trees", 1, False)
-    stored = Drawer(tmp_path).queries(found.queries)
-    assert stored.document_ids.tolist() == ["x", "y"]
-    assert stored.feature_names is None
-    assert Drawer(tmp_path).details("0123456789abcdef.npz") is None
-    assert Drawer(None).details(names[0]) is None

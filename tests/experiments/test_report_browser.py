@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 import pytest
 
-from podium.experiments.run.store import Run
+from podium.experiments.run.store import FILE
 
 from .browser import Browser, why_not
 
@@ -75,8 +75,8 @@ def check_rankings(page, comparison, query, methods):
     assert page.texts("#explorer h3") == [f"Query q{1000 + query}"]
     for number, method in enumerate(methods, 1):
         row = next(row for row in comparison.rows if row.method == method)
-        details = comparison.drawer.details(row.results[1].details)
-        queries = comparison.drawer.queries(details.queries)
+        details = comparison.arrays(row.results[1])
+        queries = details.part
         part = slice(queries.offsets[query], queries.offsets[query + 1])
         best_first = sorted(range(part.stop - part.start), key=lambda i: -details.scores[part][i])
         table = f"#rankings > :nth-child({number})"
@@ -260,12 +260,10 @@ def test_figures_are_saved_as_they_are(four, open_report, tmp_path):
 
 
 def test_links_lead_to_the_files_beside_the_page(four, open_report, tmp_path):
-    run = Run(tmp_path, four.configuration)
-    run.describe(status="finished")
     four.save(tmp_path)
     page = open_report(four)
     names = page.texts(".files a")
-    assert names == ["results.csv", "per_query.csv", "trials.csv", "table.md", "table.tex", "run.json"]
+    assert names == ["results.csv", "per_query.csv", "trials.csv", "table.md", "table.tex", FILE]
     addresses = page.evaluate("[...document.querySelectorAll('.files a')].map((link) => link.href)")
     assert addresses == [(tmp_path / name).as_uri() for name in names]
     assert all((tmp_path / name).stat().st_size > 0 for name in names)

@@ -11,18 +11,14 @@ import pytest
 
 from podium.cli.main import main
 from podium.experiments import Comparison
-from podium.experiments.run.store import Run
+from podium.experiments.run.store import FILE
 
 
 @pytest.fixture
 def run_folder(make_comparison, tmp_path):
     """A run's folder, with an unfinished method."""
     c = make_comparison(broken=["stopped_&_left"])
-    run = Run(tmp_path, c.configuration)
-    for result in c.results:
-        if result.error is None:
-            run.store(result)
-    run.describe(status="interrupted", seconds=2.5, total_seconds=12.5)
+    c.store.describe(status="interrupted", total_seconds=12.5)
     return tmp_path
 
 
@@ -65,7 +61,7 @@ def test_a_file_says_by_its_ending_what_it_holds(run_folder, capsys):
 
 def test_a_folder_that_is_no_run(tmp_path, capsys):
     assert main(["report", str(tmp_path)]) == 2
-    assert "there is no run.json" in capsys.readouterr().err
-    (tmp_path / "run.json").write_text("{")
+    assert f"there is no {FILE}" in capsys.readouterr().err
+    (tmp_path / FILE).write_text("{" * 2000)
     assert main(["report", str(tmp_path)]) == 2
-    assert "run.json cannot be read" in capsys.readouterr().err
+    assert f"{FILE} is damaged, or not a run of podium compare" in capsys.readouterr().err

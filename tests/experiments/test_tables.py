@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from podium.experiments import Comparison
+from podium.experiments.plan.configuration import Configuration
 from podium.experiments.result.table import markdown
-from podium.experiments.run.store import Result
+from podium.experiments.run.outcomes import Result, Trial
 
 EVIL = "<script>alert('x')</script>|&"
 
@@ -24,12 +25,12 @@ def comparison(average="folds", values=None, **changes):
         "podium": "0",
         "data": {"name": "toy", "description": "by hand", "fingerprint": "f", "folds": ["Fold1", "Fold2"]},
         "average": average,
-        "methods": {name: {"grid": {"l2": [0.1, 1.0]}, "fixed": {}} for name in values},
+        "protocol": {},
+        "methods": {name: {"grid": {"l2": [0.1, 1.0]}} for name in values},
         "metrics": ["ndcg@1", "ndcg@5", "map"],
         "primary": "map",
         "convention": "letor",
-        "normalize": "minmax",
-        "seed": 0,
+        "options": {"normalize": "minmax"},
     } | changes
     results = [
         Result(name, f"Fold{i}", error="ValueError: broken <b>", traceback="Traceback <i>")
@@ -39,7 +40,7 @@ def comparison(average="folds", values=None, **changes):
             f"Fold{i}",
             parameters={"l2": 0.1 if i == 1 else 1.0},
             validation=0.5,
-            trials=[{}, {}],
+            trials=[Trial(name, f"Fold{i}", {})] * 2,
             seconds=float(i),
             search_seconds=10.0,
             qids=[f"q{i}{k}" for k in range(len(folds[i - 1]))],
@@ -48,7 +49,7 @@ def comparison(average="folds", values=None, **changes):
         for i in (2, 1)  # as they finish, not in order
         for name, folds in values.items()
     ]
-    return Comparison(configuration, results)
+    return Comparison(Configuration.from_dict(configuration), results)
 
 
 def test_means_of_folds_and_of_queries():

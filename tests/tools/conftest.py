@@ -10,8 +10,9 @@ from types import ModuleType
 import pytest
 
 from podium.experiments import Comparison
+from podium.experiments.plan.configuration import Configuration, DataFacts, MethodFacts
 from podium.experiments.result.published import table
-from podium.experiments.run.store import Result
+from podium.experiments.run.outcomes import Result, Trial
 
 ROOT = Path(__file__).parents[2]
 
@@ -63,23 +64,22 @@ def made(
     """A comparison with these figures on validation and test."""
     metrics = list(reproduce.METRICS)
     return Comparison(
-        {
-            "podium": "0",
-            "data": {"name": "ohsumed", "description": "by hand", "fingerprint": "f", "folds": ["Fold1", "Fold2"]},
-            "average": "folds",
-            "methods": {name: {"grid": {}, "fixed": {}} for name, _ in figures},
-            "metrics": metrics,
-            "primary": "map",
-            "convention": "letor",
-            "normalize": "minmax",
-            "seed": 0,
-            "seeds": seeds,
-        },
+        Configuration(
+            podium="0",
+            data=DataFacts("ohsumed", "by hand", "f", ["Fold1", "Fold2"]),
+            average="folds",
+            methods={name: MethodFacts(is_floor=name == "random") for name, _ in figures},
+            metrics=metrics,
+            primary="map",
+            convention="letor",
+            options={"normalize": "minmax"},
+            seeds=seeds,
+        ),
         [
             Result(
                 *(name, fold, seed),
                 validation=validation,
-                trials=[{"parameters": {}, "seconds": 30.0}],
+                trials=[Trial(name, fold, {}, seconds=30.0)],
                 seconds=30.0,
                 search_seconds=30.0,
                 qids=[f"{fold}-{i}" for i in range(3)],

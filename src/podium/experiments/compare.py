@@ -7,20 +7,20 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from podium.experiments.plan.methods import QUICK, StudyMethod, study_methods
+from podium.core.user_objects import import_user_object, is_user_object
+from podium.data.queries import Queries
+from podium.experiments.plan.domain import QUERIES, QUICK
 from podium.experiments.plan.protocol import KFold, Protocol, parse_protocol
 from podium.experiments.plan.rehearsal import REHEARSAL, RehearsalFolds
 from podium.experiments.plan.search import Search
 from podium.experiments.plan.sources import Source, open_source
+from podium.experiments.plan.study import Study
 from podium.experiments.result.comparison import Comparison
-from podium.experiments.run.details import Drawer
 from podium.experiments.run.runner import Listener, Runner
-from podium.experiments.run.store import Configuration, Run, code_version
-
-if TYPE_CHECKING:
-    from podium.metrics import Metric
+from podium.experiments.run.store import FILE, Store, locked
+from podium.metrics import Metric, metric
 
 __all__ = ["compare"]
 
@@ -103,8 +103,6 @@ def compare(
         A method that fails does not end the comparison: its row says why.
     """
     measures, main = named_metrics(metrics, convention, primary)
-    if methods is None:
-        methods = "all" if data is not None else QUICK
     strategy = search if isinstance(search, Search) else Search(search, budget)
     every = list(range(random_state, random_state + seeds)) if isinstance(seeds, int) else list(dict.fromkeys(seeds))
     if not every:
@@ -112,81 +110,70 @@ def compare(
     if folds is not None and protocol is not None:
         raise ValueError(f"give either folds or a protocol; got folds={folds} and protocol={protocol}")
     rules = KFold(folds) if folds is not None else None if protocol is None else parse_protocol(protocol)
-    entered = study_methods(methods, primary=str(main), normalize=normalize, n_seeds=len(every))
+    if methods is None:
+        methods = "all" if data is not None else QUICK
+    options = {"normalize": normalize}
+    entered = QUERIES.study_methods(methods, options, {"metric": str(main)}, n_seeds=len(every))
     source = open_source(data, protocol=rules, random_state=random_state, columns=columns or {})
+    reading = {
+        "path": None if data is None or isinstance(data, Queries) else str(Path(data).absolute()),
+        "columns": dict(columns or {}),
+    }
 
     def on_folds_of(
-        source: Source, out: str | Path | None, seeds: list[int], rehearsal: Comparison | None = None
+        source: Source, out: Path | None, seeds: Sequence[int], rehearsal: Comparison | None = None
     ) -> Comparison:
-        configuration = _configuration(source, entered, measures, main, normalize, random_state, strategy, seeds)
-        return carry_out(
-            configuration,
-            source,
-            entered,
-            measures,
-            main,
-            strategy,
-            out=out,
-            jobs=jobs,
-            progress=progress,
-            rehearsal=rehearsal,
-        )
+        study = Study(source, entered, measures, main, strategy, random_state, seeds, options, reading)
+        return run_study(study, out=out, jobs=jobs, progress=progress, rehearsal=rehearsal)
 
-    rehearsal = None
+    folder, rehearsal = None if out is None else Path(out), None
     if rehearse:
         (progress or _Silent()).note("rehearsal: the same comparison without the test parts, to pick a method by")
-        rehearsal = on_folds_of(RehearsalFolds(source), None if out is None else Path(out) / REHEARSAL, every[:1])
-    return on_folds_of(source, out, every, rehearsal)
+        rehearsal = on_folds_of(RehearsalFolds(source), folder and folder / REHEARSAL, every[:1])
+    return on_folds_of(source, folder, every, rehearsal)
 
 
-def carry_out(
-    configuration: Configuration,
-    source: Source,
-    methods: Sequence[StudyMethod],
-    metrics: Sequence[Metric],
-    primary: Metric,
-    search: Search,
+def run_study(
+    study: Study,
     *,
-    out: str | Path | None,
-    jobs: int | None,
-    progress: Listener | None,
+    out: str | Path | None = None,
+    jobs: int | None = None,
+    progress: Listener | None = None,
     rehearsal: Comparison | None = None,
 ) -> Comparison:
-    """Compute what the folder of the run does not have yet, and keep tables and report there."""
+    """Compute what the folder of the run does not have yet, and write tables and report there."""
     began = time.perf_counter()
-    tell = progress or _Silent()
+    listener = progress or _Silent()
     with ExitStack() as stack:
         folder = Path(out) if out is not None else Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        run = Run(folder, configuration)
-        stack.enter_context(run.locked())
-        if changes := run.changes():
-            what = ", ".join("Podium's code" if name == "podium" else name for name in changes)
-            tell.note(f"new run: {what} changed since the last one in {folder}, whose trials are kept")
-        before = run.seconds_spent()
-        told = {"rehearsed": rehearsal is not None}
-        run.describe(status="running", total_seconds=before, **told)
+        stack.enter_context(locked(folder))
+        store = Store(folder / FILE, study.configuration, create=True)
+        last = store.last_study()
+        changes = study.configuration.changes_since(last[0]) if last else []
+        if changes:
+            listener.note(
+                f"new run: {', '.join(changes)} changed since the last one in {folder}, whose trials are kept"
+            )
+        before = 0.0 if changes or last is None else float(last[1].get("total_seconds", 0.0))
+        facts = {"rehearsed": rehearsal is not None, "reading": dict(study.reading)}
+        store.describe(**facts, status="running", total_seconds=before)
         try:
-            results = Runner(run, source, methods, metrics, primary, search, tell).results(jobs)
+            results = Runner(study, store, listener).results(jobs)
         except KeyboardInterrupt:
-            seconds = time.perf_counter() - began
-            run.describe(status="interrupted", seconds=seconds, total_seconds=before + seconds, **told)
+            store.describe(**facts, status="interrupted", total_seconds=before + time.perf_counter() - began)
             raise
-        seconds = time.perf_counter() - began
-        drawer = Drawer(folder)
+        seconds = before + time.perf_counter() - began
         comparison = Comparison(
-            configuration,
+            study.configuration,
             results,
             folder=None if out is None else folder,
-            seconds=before + seconds,
-            drawer=drawer,
+            seconds=seconds,
+            store=store if out is not None else store.in_memory(),
             rehearsal=rehearsal,
         )
         if out is not None:
             comparison.save(folder)
-            total = before + seconds
-            run.describe(status="complete", seconds=seconds, total_seconds=total, failed=comparison.failed, **told)
-        else:
-            drawer.fill(result.details for result in results)
+            store.describe(**facts, status="complete", total_seconds=seconds, failed=comparison.failed)
     return comparison
 
 
@@ -198,52 +185,26 @@ class _Silent:
     def finished(self, text: str, seconds_left: float | None = None) -> None: ...
 
 
-def named_metrics(names: Sequence[str], convention: str, primary: str | None) -> tuple[list[Metric], Metric]:
-    """The metrics of these names, each once, and the primary one: by default MAP, NDCG@10 or the first."""
-    from podium.metrics import metric
+def named_metrics(
+    metrics: str | Sequence[str | Metric], convention: str, primary: str | Metric | None
+) -> tuple[list[Metric], Metric]:
+    """Return the metrics asked for, each once, and the primary one: by default MAP, NDCG@10 or the first.
 
-    if isinstance(names, str):
-        names = names.split(",")
-    if not names:
+    A metric is a name, ``module:name`` for one of the user's, or the metric itself.
+    """
+    if isinstance(metrics, str):
+        metrics = metrics.split(",")
+    if not metrics:
         raise ValueError("give at least one metric")
-    measures = list(dict.fromkeys(metric(name, convention) for name in names))
-    by_name = {measure.name: measure for measure in measures}
+    found = list(dict.fromkeys(_metric(asked, convention) for asked in metrics))
+    by_name = {measure.name: measure for measure in found}
     if primary is not None:
-        main = metric(primary, convention)
-        if main.name not in by_name:
-            measures.append(main)
-        return measures, main
-    return measures, by_name.get("map") or by_name.get("ndcg@10") or measures[0]
+        main = _metric(primary, convention)
+        return found if main.name in by_name else [*found, main], main
+    return found, by_name.get("map") or by_name.get("ndcg@10") or found[0]
 
 
-def _configuration(
-    source: Source,
-    methods: Sequence[StudyMethod],
-    metrics: Sequence[Metric],
-    primary: Metric,
-    normalize: str | None,
-    random_state: int,
-    search: Search,
-    seeds: Sequence[int],
-) -> Configuration:
-    """All that determines the figures, as JSON-like values."""
-    return {
-        "podium": code_version(),
-        "data": {
-            "name": source.name,
-            "description": source.description,
-            "fingerprint": source.fingerprint,
-            "folds": source.folds,
-        },
-        "protocol": {"name": str(source.protocol), "text": source.protocol.describe()},
-        "average": source.average,
-        "search": search.description(),
-        "methods": {method.name: method.description() for method in methods},
-        "metrics": [metric.name for metric in metrics],
-        "primary": primary.name,
-        "convention": primary.convention,
-        "normalize": normalize,
-        "seed": random_state,
-        "seeds": list(seeds),
-        "stochastic": [method.name for method in methods if method.stochastic],
-    }
+def _metric(asked: str | Metric, convention: str) -> Metric:
+    if isinstance(asked, str) and is_user_object(asked):
+        asked = import_user_object(asked)
+    return metric(asked, convention) if isinstance(asked, str) else asked

@@ -1,1 +1,7 @@
 """Models made of other models."""
+
+from podium.models.blend import Blend
+
+__all__ = [
+    "Blend",
+]

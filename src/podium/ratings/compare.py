@@ -3,45 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from podium.experiments.compare import carry_out, named_metrics
-from podium.experiments.plan.methods import Setting, StudyMethod, accepted, asked_for, require_method
+from podium.experiments.compare import named_metrics, run_study
+from podium.experiments.plan.domain import Domain
 from podium.experiments.plan.search import Search
+from podium.experiments.plan.study import Study
 from podium.experiments.result.comparison import Comparison
 from podium.experiments.run.runner import Listener
-from podium.experiments.run.store import code_version
 from podium.ratings.data import Ratings
 from podium.ratings.files import read_ratings
 from podium.ratings.folds import OnQueries, RatingProtocol, RatingSource
+from podium.ratings.methods import FLOORS, RATING_METHODS
 
 __all__ = ["compare_ratings"]
 
 METRICS = ("ndcg@1", "ndcg@5", "ndcg@10", "err")
-
-
-@dataclass(frozen=True, slots=True)
-class RatingMethod(StudyMethod):
-    """A ranker of ratings as it enters a comparison."""
-
-    shape: tuple[int, int] = (0, 0)
-    """Users and items there are, rated or not."""
-
-    @property
-    def is_floor(self) -> bool:
-        return self.name in _floors()
-
-    def build(self, setting: Setting) -> Any:
-        seed = {} if setting.seed is None else {"random_state": setting.seed}
-        if self.ranker is None:
-            ranker = _methods()[self.name].build(**setting.parameters, **self.fixed, **seed)
-        else:
-            from sklearn.base import clone
-
-            ranker = clone(self.ranker).set_params(**seed)
-        return OnQueries(ranker, *self.shape)
 
 
 def compare_ratings(
@@ -96,69 +75,25 @@ def compare_ratings(
     lowest = float(ratings.values.min())
     rules = f"{convention}+min_grade={lowest:g}" if lowest != 0 and "min_grade" not in convention else convention
     numbers = [n] if isinstance(n, int) else list(dict.fromkeys(n))
+    on_queries = partial(OnQueries, n_users=ratings.n_users, n_items=ratings.n_items)
+    domain = Domain(RATING_METHODS, FLOORS, unit="user", item="item", on_queries=on_queries)
+    reading = {"path": None if isinstance(data, Ratings) else str(Path(data).absolute())}
     found = {}
     for number in numbers[:1] if protocol == "time" else numbers:
         how = RatingProtocol(protocol, number, replicates, min_test)
-        found[number] = _compare(
+        study = Study(
             RatingSource(ratings, name, how, random_state),
-            methods or "all",
+            domain.study_methods(methods or "all"),
             *named_metrics(metrics, rules, primary),
             search if isinstance(search, Search) else Search(search, budget),
-            (ratings.n_users, ratings.n_items),
             random_state,
-            out=None if out is None else Path(out) / how.folder,
-            jobs=jobs,
-            progress=progress,
+            seeds=[random_state],
+            reading=reading,
+            domain=domain,
         )
+        folder = None if out is None else Path(out) / how.folder
+        found[number] = run_study(study, out=folder, jobs=jobs, progress=progress)
     return found
-
-
-def _compare(
-    source: RatingSource,
-    methods: Any,
-    metrics: Sequence[Any],
-    primary: Any,
-    search: Search,
-    shape: tuple[int, int],
-    random_state: int,
-    **where: Any,
-) -> Comparison:
-    methods = _entrants(methods, shape)
-    configuration = {
-        "podium": code_version(),
-        "data": {
-            "name": source.name,
-            "description": source.description,
-            "fingerprint": source.fingerprint,
-            "folds": source.folds,
-        },
-        "unit": "user",
-        "item": "item",
-        "protocol": {"name": str(source.protocol), "text": source.protocol.describe()},
-        "average": source.average,
-        "search": search.description(),
-        "methods": {method.name: method.description() for method in methods},
-        "metrics": [metric.name for metric in metrics],
-        "primary": primary.name,
-        "convention": primary.convention,
-        "seed": random_state,
-        "seeds": [random_state],
-        "stochastic": [],
-    }
-    return carry_out(configuration, source, methods, metrics, primary, search, **where)
-
-
-def _entrants(methods: Any, shape: tuple[int, int]) -> list[RatingMethod]:
-    """The entrants that ``methods`` asks for, and the floor after them."""
-    own = methods if isinstance(methods, Mapping) else {}
-    names = [*asked_for(methods, _methods(), _floors()), *_floors()]
-    return [_built_in(n, shape) if own.get(n) is None else RatingMethod(n, ranker=own[n], shape=shape) for n in names]
-
-
-def _built_in(name: str, shape: tuple[int, int]) -> RatingMethod:
-    method = require_method(name, _methods())
-    takes_seed = bool(accepted(method.build, {"random_state": 0}))
-    return RatingMethod(name, dict(method.grid), takes_seed=takes_seed, shape=shape)
 
 
 def dataset_name(path: Path) -> str:
@@ -166,15 +101,3 @@ def dataset_name(path: Path) -> str:
     own = path.name.split(".")[0]
     folder = path.resolve().parent.name
     return folder if own.lower() in ("u", "ratings", "data") and folder else own
-
-
-def _methods() -> Mapping[str, Any]:
-    from podium.ratings.methods import RATING_METHODS
-
-    return RATING_METHODS
-
-
-def _floors() -> tuple[str, ...]:
-    from podium.ratings.methods import FLOORS
-
-    return FLOORS

@@ -80,6 +80,6 @@ def run(arguments: argparse.Namespace) -> int:
         output.print_json({n: comparison.to_dict() for n, comparison in comparisons.items()})
     else:
         for comparison in comparisons.values():
-            print(f"\n{comparison.configuration['protocol']['text']}")
+            print(f"\n{comparison.configuration.protocol.text}")
             output.print_comparison(comparison)
     return 1 if any(comparison.failed for comparison in comparisons.values()) else 0

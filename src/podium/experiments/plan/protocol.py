@@ -5,6 +5,7 @@ Each protocol is a value that can be printed, compared and parsed: ``KFold(5)`` 
 
 from __future__ import annotations
 
+import typing
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, Literal
@@ -139,11 +140,17 @@ class TimeSplit:
 Protocol = Letor | KFold | RepeatedHoldout | TimeSplit
 
 
+class Described(typing.Protocol):
+    """Something that says in a sentence what it is."""
+
+    def describe(self) -> str: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Rehearsed:
     """What a rehearsal makes of a protocol: see :mod:`podium.experiments.plan.rehearsal`."""
 
-    protocol: Protocol | Rehearsed
+    protocol: Described
 
     def __str__(self) -> str:
         return f"rehearsal of {self.protocol}"

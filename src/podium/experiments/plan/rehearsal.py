@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from podium.experiments.plan.protocol import Average, Rehearsed
-from podium.experiments.plan.protocol import Protocol as Rules
 from podium.experiments.plan.sources import Parts, Source
 
 if TYPE_CHECKING:
@@ -33,7 +32,7 @@ class RehearsalFolds:
         self.name = f"rehearsal of {source.name}"
         self.description = f"{source.description}, without test parts"
         self.fingerprint = f"{source.fingerprint} rehearsal"
-        self.protocol: Rules | Rehearsed = Rehearsed(source.protocol)
+        self.protocol = Rehearsed(source.protocol)
         self.average: Average = source.average
 
     def load(self, fold: str) -> Parts:

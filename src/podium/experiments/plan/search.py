@@ -1,4 +1,4 @@
-"""Searching for hyper-parameters: which candidates a method tries, with the same budget for every method.
+"""The search for hyper-parameters: which settings a method tries, with the same budget for every method.
 
 What is tried depends on the method, its seed and, in a Bayesian search, the validation values of its own earlier
 trials, never on which trial happens to end first: so it is the same whatever the number of processes, and a run that
@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from podium.experiments.plan.methods import Setting, StudyMethod, restart_seed
+from podium.experiments.plan.methods import Setting, StudyMethod
 from podium.rankers.spaces import as_space
 
 __all__ = ["Search"]
@@ -31,10 +31,10 @@ class Search:
     Parameters
     ----------
     strategy : {"grid", "random", "bayes"}
-        Every combination of the grid; combinations drawn at random from the spaces; or drawn by Optuna, each in the
-        light of those before it (needs ``pip install podium[search]``).
+        Every combination of the grid; combinations drawn at random from the spaces; or drawn by Optuna, each with
+        regard to the values of those before it (needs ``pip install podium[search]``).
     budget : int, optional
-        Trials a method has on each fold, restarts included; for ``random`` and ``bayes``, where it is 20 if not given.
+        Trials that a method has on each fold; for ``random`` and ``bayes``, where it is 20 if not given.
         A method whose space has fewer settings tries each of them once.
     """
 
@@ -55,23 +55,23 @@ class Search:
 
     @property
     def trials(self) -> int:
-        """The budget, given or not."""
+        """The budget, or its default."""
         return self.budget or 20
 
     def settings(self, method: StudyMethod, seed: int) -> Settings:
-        """What this method tries on a fold; the same on every fold, but for what a Bayesian search learns there."""
+        """Return what this method tries on a fold: the same on each, but for what a Bayesian search learns there."""
         if self.strategy == "grid":
-            return ListedSettings(list(method.settings(list(method.combinations()), seed)))
+            return ListedSettings(method.settings(list(method.combinations()), seed))
         if self.strategy == "random" or all(as_space(values).is_finite for values in method.grid.values()):
-            return ListedSettings(list(method.settings(self._drawn(method, seed), seed))[: self.trials])
+            return ListedSettings(method.settings(self._drawn(method, seed), seed))
         return BayesianSettings(method, seed, self.trials)
 
     def description(self) -> dict[str, Any]:
         return {"strategy": self.strategy, "budget": None if self.strategy == "grid" else self.trials}
 
     def _drawn(self, method: StudyMethod, seed: int) -> list[dict[str, Any]]:
-        """Distinct settings, as many as the budget allows with all restarts of each."""
-        wanted = math.ceil(self.trials / method.restarts)
+        """Return distinct combinations of parameters, as many as the budget allows."""
+        wanted = self.trials
         spaces = {name: as_space(values) for name, values in method.grid.items()}
         if all(space.is_finite for space in spaces.values()):
             every = list(method.combinations())
@@ -90,23 +90,23 @@ class Search:
 
 
 class Settings(Protocol):
-    """The candidates of one search."""
+    """The settings of one search."""
 
     total: int
 
     def ask(self) -> Setting | None:
-        """The next one; None if it has to wait for what earlier ones are worth, or if there are no more."""
+        """Return the next one; None if it has to wait for the value of an earlier one, or if there are no more."""
 
     def tell(self, setting: Setting, value: float) -> None:
-        """What a setting is worth on the validation part; NaN if nothing is known."""
+        """Take in the value of a setting on the validation part; NaN if it has none."""
 
 
 class ListedSettings:
-    """Candidates that were all known beforehand."""
+    """Settings that are all known beforehand."""
 
-    def __init__(self, candidates: list[Setting]) -> None:
-        self.total = len(candidates)
-        self._waiting = candidates[::-1]
+    def __init__(self, settings: list[Setting]) -> None:
+        self.total = len(settings)
+        self._waiting = settings[::-1]
 
     def ask(self) -> Setting | None:
         return self._waiting.pop() if self._waiting else None
@@ -116,13 +116,13 @@ class ListedSettings:
 
 
 class BayesianSettings:
-    """Candidates from Optuna's tree-structured Parzen estimator, one after another."""
+    """Settings from Optuna's tree-structured Parzen estimator, one after another."""
 
     def __init__(self, method: StudyMethod, seed: int, budget: int) -> None:
         optuna = _optuna()
         optuna.logging.set_verbosity(optuna.logging.WARNING)
         self.total = budget
-        self._entrant, self._seed = method, seed
+        self._method, self._seed = method, seed
         sampler = optuna.samplers.TPESampler(seed=int(_generator(method, seed).integers(2**31)))
         self._study = optuna.create_study(direction="maximize", sampler=sampler)
         self._pending: Any = None
@@ -132,12 +132,10 @@ class BayesianSettings:
         if self._pending is not None or self._asked == self.total:
             return None
         self._pending = self._study.ask()
-        spaces = {name: as_space(values) for name, values in self._entrant.grid.items()}
+        spaces = {name: as_space(values) for name, values in self._method.grid.items()}
         parameters = {name: space.suggest(self._pending, name) for name, space in spaces.items()}
-        # Restarts are no axis of this search: a setting worth it is asked for again, with another seed.
-        seed = restart_seed(self._seed, self._asked) if self._entrant.takes_seed else None
         self._asked += 1
-        return Setting(parameters, seed, self._asked - 1)
+        return Setting(parameters, self._seed if self._method.takes_seed else None, self._asked - 1)
 
     def tell(self, setting: Setting, value: float) -> None:
         import optuna

@@ -12,7 +12,7 @@ import numpy as np
 from podium.data.io.formats import is_table, read_file
 from podium.data.io.tables import read_table, read_times
 from podium.data.queries import Queries
-from podium.experiments.plan.protocol import Average, KFold, Letor, Rehearsed, RepeatedHoldout, TimeSplit
+from podium.experiments.plan.protocol import Average, Described, KFold, Letor, RepeatedHoldout, TimeSplit
 from podium.experiments.plan.protocol import Protocol as Rules
 
 Parts = tuple[Queries, Queries, Queries]
@@ -27,8 +27,11 @@ class Source(Protocol):
     description: str
     fingerprint: str
     """Equal for equal data, read in the same way."""
-    protocol: Rules | Rehearsed
     folds: list[str]
+
+    @property
+    def protocol(self) -> Described:
+        """How the folds are made."""
 
     @property
     def average(self) -> Average:
@@ -45,8 +48,7 @@ class FolderOfFolds:
     def __init__(self, folder: Path) -> None:
         from podium.data.io.folds import find_folds
 
-        self.protocol: Rules | Rehearsed = Letor()
-
+        self.protocol = Letor()
         self._found = {fold.name: fold for fold in find_folds(folder)}
         self.folds = list(self._found)
         self.name = folder.resolve().name
@@ -75,7 +77,7 @@ class DealtQueries:
     ) -> None:
         queries.labels  # noqa: B018  # raises, saying what is missing, if there are none
         self._queries = queries
-        self.protocol: Rules | Rehearsed = protocol
+        self.protocol = protocol
         self.average = protocol.average
         self._parts = protocol.parts(len(queries), times, random_state)
         self.folds = list(self._parts)

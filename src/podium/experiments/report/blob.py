@@ -11,15 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from podium.experiments.plan.methods import BLEND
 from podium.experiments.report.disagreement import agreement, duels, n_valued
 from podium.experiments.report.published import published_curves
 from podium.experiments.report.rankings import one_seed, places, rankings
 from podium.experiments.result.comparison import Comparison
 from podium.experiments.result.rows import MethodSummary, format_parameters
 from podium.experiments.result.table import units
-from podium.experiments.run.details import CUTOFFS
-from podium.experiments.run.store import Result
+from podium.experiments.run.outcomes import CUTOFFS, Result
 
 VALUES = 400_000
 """Per-query values that a page holds at most, about 3.5 MB."""
@@ -30,12 +28,12 @@ def blob(comparison: Comparison) -> dict[str, Any]:
     rows = [row for row in comparison.rows if row.estimates]
     shown, metrics = _fitting(comparison, rows)
     return {
-        "name": comparison.configuration["data"]["name"],
+        "name": comparison.configuration.data.name,
         "convention": comparison.convention,
         "primary": comparison.primary,
-        "unit": comparison.configuration.get("unit", "query"),
+        "unit": comparison.configuration.unit,
         "units": units(comparison),
-        "item": comparison.configuration.get("item", "document"),
+        "item": comparison.configuration.item,
         "averaged": _averaged(comparison),
         "folds": comparison.folds,
         "features": _feature_names(comparison),
@@ -89,32 +87,24 @@ def _method(comparison: Comparison, row: MethodSummary) -> dict[str, Any]:
 
 
 def family(comparison: Comparison, method: str) -> str:
-    """The family of a built-in method; the blend is one of its own, and rankers of the caller's are ``own``."""
-    from podium.rankers.methods import METHODS
-    from podium.ratings.methods import RATING_METHODS
-
-    if "ranker" in comparison.configuration["methods"][method]:  # whatever name the caller gave it
-        return "own"
-    if method == BLEND:
-        return BLEND
-    known = METHODS.get(method) or RATING_METHODS.get(method)
-    return known.family if known else "own"
+    """Return the family of a method; the blend is one of its own, and users' rankers are ``own``."""
+    return comparison.configuration.methods[method].family
 
 
 def _averaged(comparison: Comparison) -> str:
     """Of what a value on one query is the mean, where it is of several models."""
     seeds = ["seeds"] * (len(comparison.seeds) > 1)
-    return " and ".join([*seeds, *["repeated tests"] * (comparison.configuration["average"] == "repeats")])
+    return " and ".join([*seeds, *["repeated tests"] * (comparison.configuration.average == "repeats")])
 
 
 def _curve(comparison: Comparison, row: MethodSummary) -> list[float] | None:
     """NDCG@k over k, averaged as the table is: seeds, then repeated tests of a query, then queries or folds."""
     by_fold: dict[str, list[np.ndarray]] = {}
     for result in row.results:
-        details = comparison.drawer.details(result.details)
-        if details is None:
+        arrays = comparison.arrays(result)
+        if arrays is None:
             return None
-        by_fold.setdefault(result.fold, []).append(details.curve)
+        by_fold.setdefault(result.fold, []).append(arrays.curve)
     parts = [np.stack(seeds).mean(axis=0, dtype=np.float64) for seeds in by_fold.values()]
     if comparison.averages_folds:
         return rounded(np.mean([_mean(part) for part in parts], axis=0))
@@ -152,18 +142,20 @@ def _history(comparison: Comparison, row: MethodSummary, most: int = 200) -> dic
     folds = []
     unit = "iterations"
     for result in one_seed(row):
-        details = comparison.drawer.details(result.details)
-        if details is None or details.model.history is None:
+        arrays = comparison.arrays(result)
+        if arrays is None or arrays.model.history is None:
             continue
-        unit, values = details.model.unit, details.model.history
+        unit, values = arrays.model.unit, arrays.model.history
         at = np.linspace(1, len(values), min(len(values), most)).round().astype(int)
-        at = np.union1d(at, np.clip(details.model.kept or 1, 1, len(values)))  # what was kept has its own value
+        at = np.union1d(
+            at, np.clip(arrays.model.best_iteration or 1, 1, len(values))
+        )  # what was kept has its own value
         folds.append(
             {
                 "fold": comparison.folds.index(result.fold),
                 "at": at.tolist(),
                 "values": rounded(values[at - 1]),
-                "kept": details.model.kept,
+                "kept": arrays.model.best_iteration,
             }
         )
     return {"unit": unit, "folds": folds} if folds else None
@@ -173,11 +165,11 @@ def _weights(comparison: Comparison, row: MethodSummary) -> dict[str, Any] | Non
     parts = []
     linear = True
     for result in row.results:
-        details = comparison.drawer.details(result.details)
-        if details is None or details.model.weights is None:
+        arrays = comparison.arrays(result)
+        if arrays is None or arrays.model.weights is None:
             return None
-        linear = details.model.is_linear
-        parts.append(details.model.weights)
+        linear = arrays.model.is_linear
+        parts.append(arrays.model.weights)
     if not parts or len({len(part) for part in parts}) > 1:
         return None
     weights = np.stack(parts)
@@ -197,7 +189,7 @@ def _weights(comparison: Comparison, row: MethodSummary) -> dict[str, Any] | Non
 
 
 def _trials(comparison: Comparison, result: Result) -> list[list[Any]]:
-    outcomes = [(tried.get("parameters", {}), tried.get("validation")) for tried in result.trials]
+    outcomes = [(tried.parameters, tried.validation) for tried in result.trials]
     chosen = (result.parameters, result.validation)
     first = outcomes.index(chosen) if chosen in outcomes else None  # of equals, the first was chosen
     return [
@@ -205,9 +197,9 @@ def _trials(comparison: Comparison, result: Result) -> list[list[Any]]:
             comparison.folds.index(result.fold),
             format_parameters(parameters),
             _number(validation),
-            _number(tried.get("seconds")),
+            _number(tried.seconds),
             number == first,
-            tried.get("error") or "",
+            tried.error or "",
         ]
         for number, (tried, (parameters, validation)) in enumerate(zip(result.trials, outcomes, strict=True))
     ]
@@ -236,8 +228,7 @@ def _values(
 
 def _feature_names(comparison: Comparison) -> list[str] | None:
     for result in comparison.results:
-        details = comparison.drawer.details(result.details)
-        queries = comparison.drawer.queries(details.queries) if details else None
-        if queries is not None:
-            return None if queries.feature_names is None else [str(name) for name in queries.feature_names]
+        if (arrays := comparison.arrays(result)) is not None:
+            names = arrays.part.feature_names
+            return None if names is None else [str(name) for name in names]
     return None

@@ -73,7 +73,7 @@ def _verdict(comparison: Comparison) -> str:
     """The outcome in words, and the facts that it rests on."""
     parts = [
         f"{comparison.n_queries} test {units(comparison)}",
-        comparison.configuration["data"]["description"],
+        comparison.configuration.data.description,
         f"convention {comparison.convention}",
         f"chosen by {comparison.primary} on validation",
         f"computed in {seconds(comparison.seconds)} s" if comparison.seconds else "",

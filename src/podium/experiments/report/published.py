@@ -8,7 +8,7 @@ from typing import Any
 from podium.experiments.report.html import cell, dot, head, row_head, section, table
 from podium.experiments.result.beside import Beside, Line, beside
 from podium.experiments.result.comparison import Comparison
-from podium.experiments.run.details import CUTOFFS
+from podium.experiments.run.outcomes import CUTOFFS
 
 
 def published(comparison: Comparison) -> str:

@@ -8,8 +8,7 @@ import numpy as np
 
 from podium.experiments.result.comparison import Comparison
 from podium.experiments.result.rows import MethodSummary
-from podium.experiments.run.details import Details, TestQueries
-from podium.experiments.run.store import Result
+from podium.experiments.run.outcomes import Result, TestPart
 
 DEPTH = 20
 """Documents shown of each ranking."""
@@ -39,19 +38,18 @@ def one_seed(row: MethodSummary) -> list[Result]:
     return list({result.fold: result for result in row.results[::-1]}.values())[::-1]
 
 
-def by_fold(comparison: Comparison, rows: list[MethodSummary]) -> list[tuple[TestQueries, list[np.ndarray]]] | None:
+def by_fold(comparison: Comparison, rows: list[MethodSummary]) -> list[tuple[TestPart, list[np.ndarray]]] | None:
     """Of each fold its test queries and every method's scores; None if some method has no details of one."""
     if not rows:
         return None
     folds = []
     results = [one_seed(row) for row in rows]
     for fold in range(len(results[0])):
-        details: list[Details | None] = [comparison.drawer.details(result[fold].details) for result in results]
-        first = details[0]
-        queries = comparison.drawer.queries(first.queries) if first else None
-        if queries is None or any(d is None or len(d.scores) != len(queries.labels) for d in details):
+        arrays = [comparison.arrays(result[fold]) for result in results]
+        known = [found for found in arrays if found is not None]
+        if len(known) < len(arrays) or any(len(found.scores) != len(known[0].part.labels) for found in known):
             return None
-        folds.append((queries, [d.scores for d in details if d is not None]))
+        folds.append((known[0].part, [found.scores for found in known]))
     return folds
 
 
@@ -76,7 +74,7 @@ def _spread(comparison: Comparison, rows: list[MethodSummary], shown: np.ndarray
     return spread
 
 
-def _one_query(folds: list[tuple[TestQueries, list[np.ndarray]]], fold: int, q: int) -> dict[str, Any]:
+def _one_query(folds: list[tuple[TestPart, list[np.ndarray]]], fold: int, q: int) -> dict[str, Any]:
     """The documents that are among the first of any method, and each method's order of them by number."""
     queries, scores = folds[fold]
     documents = slice(queries.offsets[q], queries.offsets[q + 1])

@@ -6,11 +6,14 @@ from dataclasses import asdict
 from html import escape
 from typing import Any
 
+from podium.experiments.plan.configuration import MethodFacts
 from podium.experiments.report.html import bullets, cell, facts, figure, head, row_head, section, table
 from podium.experiments.result.comparison import Comparison
 from podium.experiments.result.rows import format_parameters
 from podium.experiments.result.table import complaints, seconds
-from podium.experiments.run.store import Result, surroundings
+from podium.experiments.run.outcomes import Result
+from podium.experiments.run.store import FILE
+from podium.experiments.run.surroundings import surroundings
 
 
 def by_fold(comparison: Comparison) -> str:
@@ -73,36 +76,29 @@ def warnings(comparison: Comparison) -> str:
 def setting(comparison: Comparison) -> str:
     """Everything somebody needs to get the same figures, and the figures as files."""
     configuration = comparison.configuration
-    data = configuration["data"]
+    data = configuration.data
     described = comparison.described or surroundings()
     listed: dict[str, Any] = {
-        "data": f"{data['name']} ({data['description']})",
-        "fingerprint": data["fingerprint"],
+        "data": f"{data.name} ({data.description})",
+        "fingerprint": data.fingerprint,
         "metrics": ", ".join(comparison.metrics),
         "convention": _describe_convention(comparison.convention),
-        **({"features": configuration["normalize"] or "as they are"} if "normalize" in configuration else {}),
-        "protocol": configuration.get("protocol", {}).get("text", ""),
-        "search": _describe_search(configuration.get("search", {})),
+        **{
+            "features" if name == "normalize" else name: v or "as they are" for name, v in configuration.options.items()
+        },
+        "protocol": configuration.protocol.text,
+        "search": _describe_search(configuration.search),
         "seed" if len(comparison.seeds) == 1 else "seeds": ", ".join(map(str, comparison.seeds)),
-        **{name.replace("_", " "): _plain(value) for name, value in configuration.items() if name not in _SHOWN},
-        "podium": configuration["podium"],
+        "podium": configuration.podium,
         "versions": _plain(described.get("versions", {})),
         "machine": _plain(described.get("machine", {})),
         "date": str(described.get("date", "")).replace("T", " ").replace("+00:00", " UTC"),
         "wall time": _describe_time(comparison),
     }
-    grids = [_describe_grid(name, about) for name, about in configuration["methods"].items()]
+    grids = [_describe_grid(name, about) for name, about in configuration.methods.items()]
     searched = f"<details><summary>What each method could choose from</summary>{bullets(grids)}</details>"
     about = facts((name, str(value)) for name, value in listed.items() if value not in ("", None))
     return section("setting", "Setting", about, searched, _files(comparison))
-
-
-_SHOWN = frozenset(
-    {
-        *("podium", "data", "average", "methods", "metrics", "primary", "convention", "normalize", "protocol"),
-        *("search", "seed", "seeds", "unit", "item"),
-    }
-)
 
 
 def _describe_time(comparison: Comparison) -> str:
@@ -118,7 +114,7 @@ def _describe_search(search: dict[str, Any]) -> str:
 
 def _files(comparison: Comparison) -> str:
     """Links to what lies beside the page, and buttons that make files of what is in it."""
-    names = ["results.csv", "per_query.csv", "trials.csv", "table.md", "table.tex", "run.json"]
+    names = ["results.csv", "per_query.csv", "trials.csv", "table.md", "table.tex", FILE]
     links = "".join(f'<li><a href="{name}">{name}</a></li>' for name in names)
     beside = (
         f'<p>Beside this page, in the folder of the run:</p><ul class="files">{links}</ul>' if comparison.folder else ""
@@ -137,11 +133,10 @@ def _plain(value: Any) -> str:
     return ", ".join(map(_plain, value)) if isinstance(value, list) else str(value)
 
 
-def _describe_grid(name: str, about: dict[str, Any]) -> str:
-    searched = about.get("grid") or about.get("space") or {}
-    if not searched:
+def _describe_grid(name: str, facts: MethodFacts) -> str:
+    if not facts.grid:
         return f"{name}: nothing to choose"
-    return f"{name}: " + ", ".join(f"{p} ∈ {{{_plain(values)}}}" for p, values in searched.items())
+    return f"{name}: " + ", ".join(f"{p} ∈ {{{_plain(values)}}}" for p, values in facts.grid.items())
 
 
 def _describe_convention(name: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
@@ -10,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from podium.experiments.plan.methods import FLOORS
+from podium.experiments.plan.configuration import Configuration
 from podium.experiments.plan.rehearsal import REHEARSAL, pick
 from podium.experiments.result import frames
 from podium.experiments.result.rows import Estimate, MethodSummary
-from podium.experiments.run.details import Drawer
-from podium.experiments.run.store import Configuration, Result, Run
+from podium.experiments.run.outcomes import Result, ResultArrays
+from podium.experiments.run.store import Store
 
 if TYPE_CHECKING:
     import polars
@@ -40,7 +39,7 @@ class Comparison:
         *,
         folder: Path | None = None,
         seconds: float = 0.0,
-        drawer: Drawer | None = None,
+        store: Store | None = None,
         rehearsal: Comparison | None = None,
     ) -> None:
         self.configuration = configuration
@@ -53,8 +52,8 @@ class Comparison:
         """Wall time of the calls that made it, several if it was interrupted."""
         self.described: dict[str, Any] = {}
         """Versions, machine and status as the run recorded them, if it was read back from its folder."""
-        self.drawer = drawer or Drawer(folder)
-        """The arrays behind the results: test scores, curves, what models learned; for the report."""
+        self.store = store
+        """Where the arrays behind the results are."""
         self.rehearsal = rehearsal
         """The same methods judged without the test parts, if that was asked for."""
 
@@ -65,58 +64,57 @@ class Comparison:
         A trial that is missing, because the run was stopped, counts as failed.
         """
         folder = Path(folder)
-        try:
-            described = json.loads((folder / "run.json").read_text("utf-8"))
-            run = Run(folder, described["configuration"])
-        except FileNotFoundError:
-            raise ValueError(f"{folder} is not the folder of a comparison: there is no run.json in it") from None
-        except (ValueError, KeyError, TypeError) as error:
-            raise ValueError(f"{folder / 'run.json'} cannot be read: {error!r}") from None
-        empty = cls(run.configuration, [])
-        keys = [(name, fold, seed) for name in empty.methods for fold in empty.folds for seed in run.seeds(name)]
-        results = [run.stored(*key) or Result(*key, error="not finished") for key in keys]
-        if all(result.error for result in results):
+        store = Store.open(folder)
+        last = store.last_study()
+        results = store.results()
+        if last is None or all(result.error for result in results):
             raise ValueError(f"{folder} has no finished trial of its last run")
+        configuration, described = last
         comparison = cls(
-            run.configuration,
+            configuration,
             results,
             folder=folder,
             seconds=float(described.get("total_seconds") or 0.0),
+            store=store,
             rehearsal=cls.load(folder / REHEARSAL) if described.get("rehearsed") else None,
         )
         comparison.described = described
         return comparison
 
+    def arrays(self, result: Result) -> ResultArrays | None:
+        """Return the arrays behind a result: test queries and scores, curve, what the model learned."""
+        return None if self.store is None else self.store.arrays(result)
+
     @property
     def metrics(self) -> list[str]:
-        return list(self.configuration["metrics"])
+        return self.configuration.metrics
 
     @property
     def primary(self) -> str:
         """The metric that chose hyper-parameters on the validation parts, orders the table and is tested."""
-        return str(self.configuration["primary"])
+        return self.configuration.primary
 
     @property
     def convention(self) -> str:
-        return str(self.configuration["convention"])
+        return self.configuration.convention
 
     @property
     def methods(self) -> list[str]:
-        return list(self.configuration["methods"])
+        return list(self.configuration.methods)
 
     @property
     def folds(self) -> list[str]:
-        return list(self.configuration["data"]["folds"])
+        return self.configuration.data.folds
 
     @property
     def averages_folds(self) -> bool:
         """Is a figure the mean of the folds' means, as in the LETOR tables, rather than the mean over all queries?"""
-        return bool(self.configuration["average"] == "folds")
+        return self.configuration.average == "folds"
 
     @property
     def seeds(self) -> list[int]:
         """Those that methods which depend on one were repeated with."""
-        return list(self.configuration.get("seeds", [self.configuration.get("seed", 0)]))
+        return self.configuration.seeds
 
     @property
     def qids(self) -> list[str]:
@@ -133,7 +131,7 @@ class Comparison:
     @property
     def _repeats(self) -> bool:
         """Is a query tested several times, by models trained on different parts?"""
-        return bool(self.configuration["average"] == "repeats")
+        return self.configuration.average == "repeats"
 
     @property
     def failed(self) -> list[str]:
@@ -157,7 +155,7 @@ class Comparison:
     @property
     def learners(self) -> list[MethodSummary]:
         """The rows of methods that finished and are no floor."""
-        return [row for row in self.rows if row.estimates and row.method not in FLOORS]
+        return [row for row in self.rows if row.estimates and not self.configuration.methods[row.method].is_floor]
 
     def leads(self, row: MethodSummary, metric: str) -> bool:
         """Does this method have the highest mean of this metric?"""

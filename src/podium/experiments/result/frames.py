@@ -73,11 +73,11 @@ def trials(comparison: Comparison) -> polars.DataFrame:
             "fold": result.fold,
             "seed": result.seed,
             "trial": number,
-            "trial seed": trial.get("seed"),
-            "parameters": format_parameters(trial.get("parameters", {})),
-            f"{comparison.primary} on validation": trial.get("validation"),
-            "seconds": trial.get("seconds"),
-            "error": trial.get("error"),
+            "trial seed": trial.seed,
+            "parameters": format_parameters(trial.parameters),
+            f"{comparison.primary} on validation": None if np.isnan(trial.validation) else trial.validation,
+            "seconds": trial.seconds,
+            "error": trial.error,
         }
         for result in comparison.results
         for number, trial in enumerate(result.trials)
@@ -88,7 +88,7 @@ def trials(comparison: Comparison) -> polars.DataFrame:
 def as_dict(comparison: Comparison) -> dict[str, Any]:
     """Configuration, table and published figures as JSON-like values."""
     return {
-        "configuration": comparison.configuration,
+        "configuration": comparison.configuration.to_dict(),
         "best": comparison.best,
         "pick": comparison.pick,
         "rows": [_plain(row) for row in comparison.rows],

@@ -14,10 +14,7 @@ from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 if TYPE_CHECKING:
-    from podium.data.queries import Queries
     from podium.experiments.result.comparison import Comparison
 
 
@@ -125,23 +122,13 @@ def for_comparison(comparison: Comparison) -> list[PublishedTable]:
 
     Figures under another convention than the comparison's are context, however same the data are.
     """
-    data = comparison.configuration["data"]
+    data = comparison.configuration.data
     parts = {result.fold: result.test_fingerprint for result in comparison.results if result.error is None}
     fingerprint = combined(parts.values()) if len(parts) == len(comparison.folds) else ""
     comparable = comparison.averages_folds
-    found = for_dataset(fingerprint, data["name"])
+    found = for_dataset(fingerprint, data.name)
     found = [replace(t, exact=t.exact and comparable and t.convention == comparison.convention) for t in found]
     return sorted(found, key=lambda t: not t.exact)
-
-
-def fingerprint(queries: Queries) -> str:
-    """Of one test part: query ids, grades and shapes, whatever file they came from."""
-    digest = hashlib.blake2b(digest_size=8)
-    digest.update(f"{queries.n_features} ".encode())
-    digest.update(" ".join(map(str, queries.qids)).encode())
-    digest.update(np.ascontiguousarray(queries.sizes, np.int64).tobytes())
-    digest.update(np.ascontiguousarray(queries.labels, np.float64).tobytes())
-    return digest.hexdigest()
 
 
 def combined(fingerprints: Iterable[str]) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from podium.experiments.run.store import Result
+from podium.experiments.run.outcomes import Result
 
 LEVELS = ((0.01, "‡"), (0.05, "†"))
 """Marks of methods that are worse than the best, by corrected p-value."""

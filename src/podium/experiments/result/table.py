@@ -173,17 +173,17 @@ def text(comparison: Comparison) -> str:
 
 
 def title(comparison: Comparison) -> str:
-    data = comparison.configuration["data"]
+    data = comparison.configuration.data
     methods, folds = (
         f"{len(found)} {word}{'s' * (len(found) != 1)}"
         for found, word in ((comparison.methods, "method"), (comparison.folds, "fold"))
     )
-    return f"{data['name']}: {methods}, {folds}, convention {comparison.convention}"
+    return f"{data.name}: {methods}, {folds}, convention {comparison.convention}"
 
 
 def units(comparison: Comparison) -> str:
     """What figures are means over: queries, or users."""
-    unit = comparison.configuration.get("unit", "query")
+    unit = comparison.configuration.unit
     return "queries" if unit == "query" else f"{unit}s"
 
 
@@ -204,9 +204,9 @@ def _cell(comparison: Comparison, row: MethodSummary, metric: str, *, interval: 
 
 def _normalization(comparison: Comparison) -> str:
     """A sentence on the features, where there are some."""
-    if "normalize" not in comparison.configuration:
+    if "normalize" not in comparison.configuration.options:
         return ""
-    how = comparison.configuration["normalize"]
+    how = comparison.configuration.options["normalize"]
     described = {
         "minmax": "rescaled to [0, 1] within each query",
         "zscore": "standardised within each query",

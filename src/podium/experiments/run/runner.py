@@ -1,7 +1,7 @@
-"""Carrying out a comparison: which trials are left to do, doing them side by side, choosing, and judging once.
+"""Carrying out a study: which trials are left to do, doing them side by side, selecting, and judging once.
 
 The unit of work is a trial. The unit of selection is a method on a fold with a seed: when the last trial of its search
-is done, its choice is made and judged, and the result stored, before anything else happens to it.
+is done, one is selected and judged, and the result is stored, before anything else happens to it.
 """
 
 from __future__ import annotations
@@ -10,39 +10,39 @@ import math
 import shutil
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
+from podium.experiments.plan.blending import FinishedTrial
+from podium.experiments.plan.configuration import plain_parameters
 from podium.experiments.plan.methods import Setting, StudyMethod
-from podium.experiments.plan.search import Search, Settings
-from podium.experiments.plan.sources import Source
-from podium.experiments.result.rows import format_parameters
-from podium.experiments.run.blend import Member, Model, blend
-from podium.experiments.run.details import CUTOFFS, keep
-from podium.experiments.run.seal import SealedTest, SelectedTrial, Trial, VisibleFold, seal, select_trial
+from podium.experiments.plan.search import Settings
+from podium.experiments.plan.study import Study
+from podium.experiments.run.forecast import Forecast
+from podium.experiments.run.outcomes import CUTOFFS, Result, Trial
+from podium.experiments.run.seal import SealedTest, SelectedTrial, VisibleFold, seal, select_trial
 from podium.experiments.run.shared_folds import SharedFold
-from podium.experiments.run.store import Result, Run, jsonable
+from podium.experiments.run.store import Store
+from podium.experiments.run.stored_model import StoredModel
 from podium.experiments.run.trial import run_trial, warm_up, warm_up_metric
 from podium.experiments.run.workers import Failure, InProcess, Task, Workers, available_cores
-
-if TYPE_CHECKING:
-    from podium.metrics import Metric
+from podium.metrics import Metric, metric
 
 
 class Listener(Protocol):
-    """Who wants to know how a comparison is getting on."""
+    """What is told how a study is getting on."""
 
     def note(self, text: str) -> None:
-        """Something worth a line."""
+        """Take in something worth a line."""
 
     def start(self, total: int, done: int) -> None:
-        """Trials there are, and how many of them were finished by an earlier run."""
+        """Take in how many trials there are, and how many of them an earlier run finished."""
 
     def finished(self, text: str, seconds_left: float | None = None) -> None:
-        """One more trial."""
+        """Take in that one more trial is done."""
 
 
 @dataclass(eq=False, slots=True)
@@ -53,9 +53,13 @@ class OngoingSearch:
     method: StudyMethod
     seed: int
     settings: Settings
-    trials: list[Trial] = field(default_factory=list)
-    candidates: list[Setting] = field(default_factory=list)
-    done: bool = False
+    store: Store
+    result: Result | None = None
+    """Once it has ended."""
+    tried: dict[int, tuple[Setting, Trial]] = field(default_factory=dict)
+    """Trials done, without their scores, by their number in the search."""
+    waiting: list[Setting] = field(default_factory=list)
+    """Settings to be tried next."""
 
     @property
     def key(self) -> tuple[str, str, int]:
@@ -63,94 +67,89 @@ class OngoingSearch:
 
     @property
     def is_complete(self) -> bool:
-        return len(self.trials) == self.settings.total
+        return len(self.tried) == self.settings.total
 
-    def setting(self, number: int) -> Setting:
-        return next(setting for setting in self.candidates if setting.number == number)
+    @property
+    def in_order(self) -> list[tuple[Setting, Trial]]:
+        return [self.tried[number] for number in sorted(self.tried)]
 
-    def add(self, trial: Trial, setting: Setting) -> None:
-        self.trials.append(trial)
-        self.candidates.append(setting)
+    @property
+    def n_left(self) -> int:
+        return 0 if self.result is not None else self.settings.total - len(self.tried)
+
+    def trial_key(self, setting: Setting) -> str:
+        return self.store.configuration.trial_key(self.method.name, self.fold, setting)
+
+    def add(self, setting: Setting, trial: Trial) -> None:
+        """Take in a trial."""
+        self.tried[setting.number] = setting, replace(trial, number=setting.number)
         self.settings.tell(setting, trial.validation)
+
+    def advance(self) -> None:
+        """Ask for settings as far as they are known, passing over trials that an earlier run has finished.
+
+        A failed trial is tried again, unless the search has ended without it.
+        """
+        while (setting := self.settings.ask()) is not None:
+            trial = self.store.trial(self.trial_key(setting))
+            if trial is None or (trial.error is not None and self.result is None):
+                self.waiting.append(setting)
+            else:
+                self.add(setting, trial)
 
 
 class Runner:
     """The trials of one call."""
 
-    def __init__(
-        self,
-        run: Run,
-        source: Source,
-        methods: Sequence[StudyMethod],
-        metrics: Sequence[Metric],
-        primary: Metric,
-        search: Search,
-        progress: Listener,
-    ) -> None:
-        self.run = run
-        self.source = source
-        self.methods = methods
-        self.metrics = metrics
-        self.primary = primary
-        self.search = search
-        self.progress = progress
+    def __init__(self, study: Study, store: Store, listener: Listener) -> None:
+        self.study = study
+        self.store = store
+        self.listener = listener
+        self._searches: list[OngoingSearch] = []
         self._open: dict[str, tuple[VisibleFold | SharedFold, SealedTest]] = {}
         self._under_way: dict[tuple[Any, ...], tuple[OngoingSearch, Setting]] = {}
-        self._left: Counter[str] = Counter()
-        self._results: list[Result] = []
         self._shared: Path | None = None
-        self._selections: list[OngoingSearch] = []
 
     def results(self, jobs: int | None) -> list[Result]:
-        """The result of every method, fold and seed, computing those that no earlier run finished."""
-        selections = [
-            OngoingSearch(fold, method, seed, self.search.settings(method, seed))
-            for fold in self.source.folds
-            for method in self.methods
-            for seed in self.run.seeds(method.name)
-        ]
-        for selection in selections:
-            if (result := self.run.finished(*selection.key)) is not None:
-                selection.done = True
-                self._results.append(result)
-        left = [selection for selection in selections if not selection.done]
-        self._selections = selections
-        self._left = Counter(selection.fold for selection in left)
-        total = sum(selection.settings.total for selection in selections)
-        stored = {id(s): self._stored(s) for s in left}
-        done = total - sum(s.settings.total - stored[id(s)] for s in left)
-        if done:
-            self.progress.note(f"{done} of {total} trials were finished by an earlier run and are kept")
+        """Return the result of every method, fold and seed, computing those that no earlier run finished."""
+        study = self.study
+        for fold in study.source.folds:
+            for method in study.methods:
+                for seed in self.store.configuration.seeds_of(method.name):
+                    search = OngoingSearch(fold, method, seed, study.search.settings(method, seed), self.store)
+                    stored = self.store.result(*search.key)
+                    search.result = stored if stored is not None and stored.error is None else None
+                    search.advance()
+                    self._searches.append(search)
+        left = [search for search in self._searches if search.result is None]
+        total, n_left = (sum(s.settings.total for s in self._searches), sum(s.n_left for s in left))
+        if n_left < total:
+            self.listener.note(f"{total - n_left} of {total} trials were finished by an earlier run and are kept")
         if left:
-            jobs = min(jobs or available_cores(), max(total - done, 1))
-            self.progress.start(total, done)
-            self._compute(left, jobs, Forecast(left, stored, jobs))
-        return self._results
+            jobs = min(jobs or available_cores(), max(n_left, 1))
+            self.listener.start(total, total - n_left)
+            self._compute(left, jobs)
+        return [search.result for search in self._searches if search.result is not None]
 
-    def _stored(self, selection: OngoingSearch) -> int:
-        """How many of its trials an earlier run left; a Bayesian search knows its next trial only from the last."""
-        settings, n = self.search.settings(selection.method, selection.seed), 0
-        while (setting := settings.ask()) is not None:
-            trial = self.run.find_trial(selection.method.name, selection.fold, setting, with_scores=False)
-            if trial is not None:
-                settings.tell(setting, trial.validation)
-                n += 1
-        return n
-
-    def _compute(self, left: Sequence[OngoingSearch], jobs: int, forecast: Forecast) -> None:
-        self._shared = self.run.folder / "staged" if jobs > 1 else None
+    def _compute(self, left: Sequence[OngoingSearch], jobs: int) -> None:
+        counts: Counter[str] = Counter()
+        for search in left:
+            counts[search.method.name] += search.n_left
+        forecast = Forecast(counts, jobs)
+        self._shared = self.store.path.parent / ".folds" if jobs > 1 else None
         try:
             with Workers(jobs) if jobs > 1 else InProcess() as workers:
                 self._compile(workers, left)
                 for task, outcome in workers.outcomes(self._tasks(left)):
-                    selection, setting = self._under_way.pop(task.tag)
-                    trial = self._trial(selection, setting, outcome)
-                    self.run.store_trial(trial, setting)
-                    selection.add(trial.without_scores(), setting)  # they are on disk, and may be many
+                    search, setting = self._under_way.pop(task.tag)
+                    trial = self._trial(search, setting, outcome)
+                    self.store.add_trial(search.trial_key(setting), trial)
+                    search.add(setting, trial.without_scores())  # they are stored, and may be many
+                    search.advance()
                     forecast.add(trial)
-                    self.progress.finished(_describe(trial, self.primary), forecast.seconds_left())
-                    if selection.is_complete:
-                        self._finish(selection)
+                    self.listener.finished(_describe(trial, self.study.primary), forecast.seconds_left())
+                    if search.is_complete:
+                        self._finish(search)
         finally:
             if self._shared is not None:
                 shutil.rmtree(self._shared, ignore_errors=True)
@@ -161,224 +160,144 @@ class Runner:
         The metrics and two methods go first; they compile nearly all that methods have in common. Then each worker
         compiles other methods, and finds what it did not compile itself on disk: little is ever compiled twice.
         """
-        self.progress.note("preparing: code is compiled on the first run only, which can take half a minute")
-        fold = self._opened(left[0].fold)
-        every = {s.method.name: s.method for s in left if not s.method.members}.values()
-        needed = sorted(every, key=lambda method: method.is_floor)
-        tasks = [Task("metrics", warm_up_metric, (fold, self.primary))]
-        for method in needed:
-            first = self.search.settings(method, 0).ask()
-            tasks.append(Task(method.name, warm_up, (method, first, fold, self.primary)))
+        self.listener.note("preparing: code is compiled on the first run only, which can take half a minute")
+        fold, primary = self._opened(left[0].fold), self.study.primary
+        methods = {s.method.name: s.method for s in left if not s.method.requires}.values()
+        tasks = [Task("metrics", warm_up_metric, (fold, primary))]
+        for method in sorted(methods, key=lambda method: method.is_floor):
+            first = self.study.search.settings(method, 0).ask()
+            tasks.append(Task(method.name, warm_up, (method, first, fold, primary)))
         for batch in (tasks[:3], tasks[3:]):
             for _ in workers.outcomes(batch):
                 pass  # a method that fails here fails again in its trials, where it is recorded
 
     def _tasks(self, left: Sequence[OngoingSearch]) -> Iterator[Task | None]:
-        """The trials to do, as far as they are known; None while all that are left wait for others to end."""
-        while open_ones := [selection for selection in left if not selection.done]:
+        """Yield the trials to do, as far as they are known; None while all that are left wait for others to end."""
+        while unfinished := [search for search in left if search.result is None]:
             ready = False
-            for selection in open_ones:
-                while (task := self._next(selection)) is not None:
+            for search in unfinished:
+                if search.result is None and search.is_complete and self._is_ready(search):  # by a run that was stopped
+                    self._finish(search)
+                while search.waiting and self._is_ready(search):
                     ready = True
-                    yield task
-            if not ready and any(not selection.done for selection in open_ones):
+                    yield self._task(search, search.waiting.pop(0))
+            if not ready and any(search.result is None for search in unfinished):
                 yield None
 
-    def _next(self, selection: OngoingSearch) -> Task | None:
-        """The next trial of a search that no earlier run has done."""
-        if self._waits(selection):
-            return None
-        while not selection.done and (setting := selection.settings.ask()) is not None:
-            trial = self.run.find_trial(selection.method.name, selection.fold, setting, with_scores=False)
-            if trial is None:
-                task = self._task(selection, setting)
-                self._under_way[task.tag] = selection, setting
-                return task
-            selection.add(trial, setting)
-            if selection.is_complete:
-                self._finish(selection)
-        return None
+    def _task(self, search: OngoingSearch, setting: Setting) -> Task:
+        task = Task((*search.key, setting.number), run_trial, self._arguments(search, setting))
+        self._under_way[task.tag] = search, setting
+        return task
 
-    def _task(self, selection: OngoingSearch, setting: Setting) -> Task:
-        tag, method = (*selection.key, setting.number), selection.method
-        fold = self._opened(selection.fold)
-        if not method.members:
-            return Task(tag, run_trial, (method, setting, fold, self.primary))
-        return Task(tag, blend, (method, setting, self._members(selection), fold, self.primary))
+    def _arguments(self, search: OngoingSearch, setting: Setting) -> tuple[Any, ...]:
+        method = search.method.made_from(self._required_trials(search))
+        return method, setting, self._opened(search.fold), self.study.primary
 
-    def _members(self, blended: OngoingSearch) -> list[Member]:
-        """The methods a blend is of, but those that failed, with all that they tried on its fold."""
-        found: dict[str, list[Model]] = {}
-        for result in sorted(self._results, key=lambda result: result.seed):
-            if result.fold == blended.fold and result.error is None and result.method in blended.method.members:
-                found.setdefault(result.method, []).extend(self._tried(result))
-        by_name = {method.name: method for method in self.methods}
-        return [Member(by_name[name], tuple(found[name])) for name in blended.method.members if name in found]
+    def _required(self, search: OngoingSearch) -> list[OngoingSearch]:
+        """Return the searches that a method is made from, by method and seed."""
+        names = search.method.requires
+        found = [s for s in self._searches if s.fold == search.fold and s.method.name in names]
+        return sorted(found, key=lambda s: (names.index(s.method.name), s.seed))
 
-    def _tried(self, result: Result) -> Iterator[Model]:
-        """The trials of a finished search that did not fail, in its order."""
-        method = next(method for method in self.methods if method.name == result.method)
-        settings = self.search.settings(method, result.seed)
-        while (setting := settings.ask()) is not None:
-            trial = self.run.find_trial(method.name, result.fold, setting, with_scores=False)
-            settings.tell(setting, math.nan if trial is None else trial.validation)
-            if trial is not None:
-                yield Model(setting, self.run.scores_path(method.name, result.fold, setting), trial.seconds)
+    def _is_ready(self, search: OngoingSearch) -> bool:
+        return all(required.result is not None for required in self._required(search))
 
-    def _waits(self, selection: OngoingSearch) -> bool:
-        """Does a blend still wait for methods it is of?"""
-        if not selection.method.members:
-            return False
-        done = {(result.method, result.fold, result.seed) for result in self._results}
-        return not all(
-            (name, selection.fold, seed) in done for name in selection.method.members for seed in self.run.seeds(name)
-        )
+    def _required_trials(self, search: OngoingSearch) -> list[FinishedTrial]:
+        """Return the trials that a method is made from; those that failed, and methods that did, are left out."""
+        return [
+            FinishedTrial(
+                s.method, trial.seconds, StoredModel(self.store.path, s.method, setting, s.trial_key(setting))
+            )
+            for s in self._required(search)
+            if s.result is not None and s.result.error is None
+            for setting, trial in s.in_order
+            if trial.error is None
+        ]
 
     def _opened(self, name: str) -> VisibleFold | SharedFold:
-        """The fold, loaded when it is first needed."""
+        """Return the fold, loaded when it is first needed."""
         if name not in self._open:
-            fold, sealed = seal(name, *self.source.load(name))
-            where = None if self._shared is None else self._shared / str(self.source.folds.index(name))
+            fold, sealed = seal(name, *self.study.source.load(name))
+            where = None if self._shared is None else self._shared / str(self.study.source.folds.index(name))
             self._open[name] = fold if where is None else SharedFold.write(fold, where), sealed
         return self._open[name][0]
 
-    def _close(self, name: str) -> None:
-        handle, _ = self._open.pop(name, (None, None))
-        if isinstance(handle, SharedFold):
-            handle.remove()
-
-    def _trial(self, selection: OngoingSearch, setting: Setting, outcome: Any) -> Trial:
+    def _trial(self, search: OngoingSearch, setting: Setting, outcome: Any) -> Trial:
         if not isinstance(outcome, Failure):
             return outcome
-        return Trial(
-            selection.method.name,
-            selection.fold,
-            setting.parameters,
-            setting.seed,
-            setting.number,
-            error=outcome.error,
-            traceback=outcome.traceback,
-        )
+        tried = search.method.name, search.fold, setting.parameters, setting.seed, setting.number
+        return Trial(*tried, error=outcome.error, traceback=outcome.traceback)
 
-    def _finish(self, selection: OngoingSearch) -> None:
-        """Choose, judge, and store the result."""
-        result = self._result(selection)
-        self.run.store(result)
-        self._results.append(result)
-        selection.done = True
-        if result.error is None:
-            self._drop_scores(selection)
-        self._left[selection.fold] -= 1
-        if self._left[selection.fold] == 0:
-            self._close(selection.fold)
+    def _finish(self, search: OngoingSearch) -> None:
+        """Select a trial, judge it, and store the result."""
+        search.result = self._judged(search)
+        if search.result.error is None:
+            self._drop_scores(search)
+        if all(other.result is not None for other in self._searches if other.fold == search.fold):
+            fold, _ = self._open.pop(search.fold, (None, None))
+            if isinstance(fold, SharedFold):
+                fold.remove()
 
-    def _drop_scores(self, selection: OngoingSearch) -> None:
-        """Forget the scores of trials that were not chosen, unless a blend still waits for them."""
-        name, fold, _ = selection.key
-        if any(other.fold == fold and not other.done and name in other.method.members for other in self._selections):
-            return
-        if selection.method.members:
-            files = [model.scores for member in self._members(selection) for model in member.models]
-        else:
-            files = [self.run.scores_path(name, fold, setting) for setting in selection.candidates]
-        chosen = {result.trial for result in self._results}
-        for file in files:
-            if file.stem not in chosen:
-                file.unlink(missing_ok=True)
+    def _drop_scores(self, search: OngoingSearch) -> None:
+        """Forget the scores of trials that were not selected, unless another method still waits for them."""
+        for used in [search, *self._required(search)]:
+            users = (s for s in self._searches if s.fold == used.fold and used.method.name in s.method.requires)
+            if all(user.result is not None for user in users):
+                self.store.drop_scores(used.trial_key(setting) for setting, _ in used.in_order)
 
-    def _result(self, selection: OngoingSearch) -> Result:
-        name, fold, seed = selection.key
-        failed = sorted((t for t in selection.trials if t.error is not None), key=lambda t: t.number)
-        if failed and (self.search.strategy == "grid" or len(failed) == len(selection.trials)):
+    def _judged(self, search: OngoingSearch) -> Result:
+        trials = [trial for _, trial in search.in_order]
+        failed = [trial for trial in trials if trial.error is not None]
+        if failed and (self.study.search.strategy == "grid" or len(failed) == len(trials)):
             # A grid is all settings that are meant to work. Of settings drawn at random some may not.
-            return Result(name, fold, seed, error=failed[0].error, traceback=failed[0].traceback)
-        choice = select_trial(selection.key, selection.trials, selection.settings.total)
+            return self._failed(search, failed[0].error, failed[0].traceback)
         try:
-            choice = self._with_scores(selection, choice)
-            return self._judged(selection, choice)
+            return self._judge(search, self._selected(search))
         except ValueError as error:
-            return Result(name, fold, seed, error=f"ValueError: {error}")
+            return self._failed(search, f"ValueError: {error}")
 
-    def _with_scores(self, selection: OngoingSearch, choice: SelectedTrial) -> SelectedTrial:
-        """The choice with its scores: if an earlier choice among fewer trials dropped them, by fitting it again."""
-        setting = selection.setting(choice.trial.number)
-        stored = self.run.find_trial(selection.method.name, selection.fold, setting)
-        if stored is not None and stored.test_scores is not None:
-            return SelectedTrial(choice.key, stored)
-        task = self._task(selection, setting)
-        again = task.function(*task.arguments)
-        self.run.store_trial(again, setting)
-        return SelectedTrial(choice.key, again)
+    def _failed(self, search: OngoingSearch, error: str | None, traceback: str = "") -> Result:
+        result = Result(*search.key, error=error, traceback=traceback)
+        self.store.add_failure(result)
+        return result
 
-    def _judged(self, selection: OngoingSearch, choice: SelectedTrial) -> Result:
-        from podium.metrics import metric
+    def _selected(self, search: OngoingSearch) -> SelectedTrial:
+        """Return the selected trial with its scores: if an earlier study dropped them, by fitting it again."""
+        selected = select_trial(search.key, [trial for _, trial in search.in_order], search.settings.total)
+        setting, _ = search.tried[selected.trial.number]
+        key = search.trial_key(setting)
+        trial = self.store.trial_with_scores(key)
+        if trial is None:
+            trial = run_trial(*self._arguments(search, setting))
+            self.store.add_trial(key, trial)
+        return SelectedTrial(selected.key, replace(trial, number=setting.number))
 
-        self._opened(selection.fold)
-        curve = [metric(f"ndcg@{k}", self.primary.convention) for k in CUTOFFS]
-        sealed = self._open[selection.fold][1]
-        values, queries = sealed.judge(choice, list(dict.fromkeys([*self.metrics, *curve])))
-        chosen, trials = choice.trial, sorted(selection.trials, key=lambda trial: trial.number)
-        of_members = sum(model.seconds for member in self._members(selection) for model in member.models)
-        assert chosen.test_scores is not None
-        details = keep(
-            self.run.folder,
-            queries,
-            chosen.test_scores,
-            np.column_stack([values[metric.name] for metric in curve]),
-            chosen.model,
-        )
-        return Result(
-            *selection.key,
-            parameters=jsonable(chosen.parameters),
-            validation=chosen.validation,
-            trials=[_candidate(trial) for trial in trials],
+    def _judge(self, search: OngoingSearch, selected: SelectedTrial) -> Result:
+        curve = [metric(f"ndcg@{k}", self.study.primary.convention) for k in CUTOFFS]
+        self._opened(search.fold)
+        sealed = self._open[search.fold][1]
+        values, part = sealed.judge(selected, list(dict.fromkeys([*self.study.metrics, *curve])))
+        chosen, tried = selected.trial, search.in_order
+        result = Result(
+            *search.key,
+            parameters=plain_parameters(chosen.parameters),
+            validation=None if math.isnan(chosen.validation) else chosen.validation,
+            trials=[trial for _, trial in tried],
             warnings=chosen.warnings,
-            seconds=chosen.seconds + of_members,
-            search_seconds=sum(trial.seconds for trial in trials),
-            qids=[str(qid) for qid in queries.qids],
-            per_query={metric.name: values[metric.name].tolist() for metric in self.metrics},
+            seconds=chosen.seconds + sum(trial.seconds for trial in self._required_trials(search)),
+            search_seconds=sum(trial.seconds for _, trial in tried),
+            qids=[str(qid) for qid in part.qids],
+            per_query={metric.name: values[metric.name].tolist() for metric in self.study.metrics},
             test_fingerprint=sealed.fingerprint,
-            trial=self.run.trial_name(chosen.method, chosen.fold, selection.setting(chosen.number)),
-            details=details,
+            trial=search.trial_key(search.tried[chosen.number][0]),
         )
-
-
-class Forecast:
-    """How long the rest will take: a method's trials to come as long as those so far, all shared by the workers."""
-
-    def __init__(self, left: Sequence[OngoingSearch], stored: dict[int, int], jobs: int) -> None:
-        self._jobs = jobs
-        self._left: Counter[str] = Counter()
-        self._spent: dict[str, list[float]] = {}
-        for selection in left:
-            name = selection.method.name
-            self._left[name] = self._left.get(name, 0) + selection.settings.total - stored[id(selection)]
-
-    def add(self, trial: Trial) -> None:
-        self._left[trial.method] -= 1
-        self._spent.setdefault(trial.method, []).append(trial.seconds)
-
-    def seconds_left(self) -> float | None:
-        """None before anything is known; methods not yet seen are taken for average ones."""
-        means = {name: sum(seconds) / len(seconds) for name, seconds in self._spent.items()}
-        if not means:
-            return None
-        typical = sum(means.values()) / len(means)
-        return sum(n * means.get(name, typical) for name, n in self._left.items()) / self._jobs
-
-
-def _candidate(trial: Trial) -> dict[str, Any]:
-    found = {
-        "parameters": jsonable(trial.parameters),
-        "seed": trial.seed,
-        "validation": None if math.isnan(trial.validation) else trial.validation,
-        "seconds": trial.seconds,
-    }
-    return found if trial.error is None else found | {"error": trial.error}
+        keys = [search.trial_key(setting) for setting, _ in tried]
+        self.store.add_result(result, keys, part, np.column_stack([values[metric.name] for metric in curve]))
+        return result
 
 
 def _describe(trial: Trial, primary: Metric) -> str:
-    setting = format_parameters(trial.parameters)
+    setting = " ".join(f"{name}={value}" for name, value in trial.parameters.items())
     what = f"{trial.fold}, {trial.method}{' ' * bool(setting)}{setting}"
     if trial.error is not None:
         return f"{what}: failed: {trial.error}"

@@ -1,14 +1,17 @@
-"""A comparison on disk: what was asked, and every finished trial, so that nothing computed is lost.
+"""A run on disk: one SQLite file with every finished trial and result, so that nothing computed is lost.
 
-A trial is one fit: one method, one fold, one setting. Each finished one is a file of its own, written whole or not at
-all, whose name carries a digest of all that determines its result; so is each result, the judgement of the trial that
-was chosen. So a run that was killed goes on where it was, adding a method computes only that method, and a changed
-question (other data, seed, version …) never meets old answers.
+    FOLDER/run.sqlite   study       the configuration of the last study, when and on what it ran, where its data are
+                        trials      one row per fit: parameters, seed, validation value, seconds
+                        scores      its scores of the validation and the test part; after the selection, only those of
+                                    the selected trial stay
+                        results     one row per method, fold and seed: the selected trial, its values on the test part
+                        selections  the trials that each result was selected from
+                        test_parts  the test queries that scores belong to
 
-    FOLDER/run.json                                  configuration, versions, machine, times
-    FOLDER/trials/<fold>.<method>.<key>.json         one a trial: parameters, validation value, seconds, seed
-    FOLDER/trials/<fold>.<method>.<key>.npz          its scores; after the choice, only those of the chosen trial stay
-    FOLDER/results/<fold>.<method>.<seed>.<key>.json one a choice, per query
+The key of a trial or result is a digest of all that determines it. So a run that was killed goes on where it was,
+adding a method computes only that method, and a changed question (other data, seed, code …) never meets old answers.
+Each trial is written in a transaction of its own. The rollback journal is kept rather than a write-ahead log: a run
+stays one file, on network drives too, and writes are rare. Arrays are stored as ``.npz`` without pickle.
 """
 
 from __future__ import annotations
@@ -16,298 +19,363 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import math
 import os
-import platform
-import re
-from collections.abc import Iterator, Mapping
+import sqlite3
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
-from datetime import UTC, datetime
-from importlib import metadata
+from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
-from podium.core.atomic import atomic_write
-from podium.experiments.plan.methods import Setting
-from podium.experiments.run.details import ModelSummary, as_arrays, plain_values
-from podium.experiments.run.seal import SealError, Trial
-from podium.version import __version__
+from podium.experiments.plan.configuration import Configuration, plain_parameters
+from podium.experiments.run.outcomes import ModelSummary, Result, ResultArrays, TestPart, Trial
+from podium.experiments.run.seal import SealError
+from podium.experiments.run.surroundings import surroundings
 
-Configuration = dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Result:
-    """The result of a method on a fold: the trial chosen on the validation part, judged on the test part."""
-
-    method: str
-    fold: str
-    seed: int = 0
-    error: str | None = None
-    """Why it failed, in one line; None for a result. What failed is computed again by the next run."""
-    traceback: str = ""
-    parameters: dict[str, Any] = field(default_factory=dict)
-    """The hyper-parameters chosen on the validation part."""
-    validation: float | None = None
-    """The primary metric of the chosen ones there."""
-    trials: list[dict[str, Any]] = field(default_factory=list)
-    """All trials: parameters, seed, validation value, seconds, and the error of one that failed."""
-    warnings: list[str] = field(default_factory=list)
-    """What fitting the chosen ones gave to complain about, such as no convergence."""
-    seconds: float = 0.0
-    """Training of the chosen ones."""
-    search_seconds: float = 0.0
-    """Training and validation of all candidates."""
-    qids: list[str] = field(default_factory=list)
-    """The test queries, in order."""
-    per_query: dict[str, list[float]] = field(default_factory=dict)
-    """Of each metric, its value on each test query."""
-    test_fingerprint: str = ""
-    """Of the test part: see :func:`podium.experiments.result.published.fingerprint`."""
-    trial: str = ""
-    """Name of the chosen trial's file."""
-    details: str | None = None
-    """Where the arrays behind it are: see :mod:`podium.experiments.run.details`."""
+FILE = "run.sqlite"
+_APPLICATION = 0x506F6469  # says in the file's header whose it is
+_VERSION = 1
+_SCHEMA = """
+CREATE TABLE study (id INTEGER PRIMARY KEY CHECK (id = 1), configuration TEXT NOT NULL, facts TEXT NOT NULL);
+CREATE TABLE trials (
+    key TEXT PRIMARY KEY, method TEXT NOT NULL, fold TEXT NOT NULL, parameters TEXT NOT NULL, seed INTEGER,
+    number INTEGER NOT NULL, validation REAL, seconds REAL NOT NULL, warnings TEXT NOT NULL, error TEXT, traceback TEXT
+);
+CREATE TABLE scores (trial TEXT PRIMARY KEY REFERENCES trials, arrays BLOB NOT NULL);
+CREATE TABLE test_parts (digest TEXT PRIMARY KEY, arrays BLOB NOT NULL);
+CREATE TABLE results (
+    key TEXT PRIMARY KEY, method TEXT NOT NULL, fold TEXT NOT NULL, seed INTEGER NOT NULL, error TEXT, traceback TEXT,
+    trial TEXT REFERENCES trials, seconds REAL NOT NULL, search_seconds REAL NOT NULL, test_fingerprint TEXT NOT NULL,
+    metrics BLOB, curve BLOB, test_part TEXT REFERENCES test_parts
+);
+CREATE TABLE selections (
+    result TEXT REFERENCES results, number INTEGER, trial TEXT REFERENCES trials, PRIMARY KEY (result, number)
+);
+"""
+_TRIAL = "method, fold, parameters, seed, number, validation, seconds, warnings, error, traceback"
 
 
-def digest(value: Any) -> str:
-    """Short name for a JSON-like value: equal values, equal names."""
-    text = json.dumps(value, sort_keys=True, default=repr)
-    return hashlib.blake2b(text.encode(), digest_size=6).hexdigest()
+class Store:
+    """The trials and results of a run.
 
+    Parameters
+    ----------
+    path : path
+        The file, or ``:memory:``.
+    configuration : Configuration, optional
+        Whose trials and results are looked up; by default that of the last study in the file.
+    create : bool
+        Make the file if there is none.
+    """
 
-class Run:
-    """The folder of a comparison."""
+    def __init__(
+        self, path: str | os.PathLike[str], configuration: Configuration | None = None, *, create: bool = False
+    ) -> None:
+        self.path = Path(path)
+        self._parts: dict[str, TestPart] = {}
+        if str(path) == ":memory:":
+            self._database = sqlite3.connect(":memory:")
+            create = True
+        else:
+            if create:
+                self.path.parent.mkdir(parents=True, exist_ok=True)
+            uri = f"{self.path.absolute().as_uri()}?mode={'rwc' if create else 'rw'}"
+            with self._errors():
+                self._database = sqlite3.connect(uri, uri=True, timeout=60.0)
+        self._configuration = configuration
+        self._check(create)
 
-    def __init__(self, folder: str | os.PathLike[str], configuration: Configuration) -> None:
-        self.folder = Path(folder)
-        self.configuration = configuration
+    @classmethod
+    def open(cls, folder: str | os.PathLike[str]) -> Self:
+        """Return the store of a run's folder, for its last study; raise ValueError if there is none."""
+        path = Path(folder) / FILE
+        if not path.is_file():
+            raise ValueError(f"{folder} is not the folder of a comparison: there is no {FILE} in it")
+        return cls(path)
+
+    def in_memory(self) -> Store:
+        """Return a copy that needs no file."""
+        copy = Store(":memory:", self._configuration)
+        with self._errors():
+            self._database.backup(copy._database)
+        return copy
+
+    def close(self) -> None:
+        self._database.close()
+
+    # ---- the study
 
     @property
-    def trials(self) -> Path:
-        return self.folder / "trials"
+    def configuration(self) -> Configuration:
+        """Whose trials and results are looked up."""
+        if self._configuration is None:
+            last = self.last_study()
+            if last is None:
+                raise ValueError(f"{self.path} has no study in it")
+            self._configuration = last[0]
+        return self._configuration
 
-    @property
-    def results(self) -> Path:
-        return self.folder / "results"
-
-    def seeds(self, method: str) -> list[int]:
-        """The seeds a method is run with: all of them only if they make a difference."""
-        seeds = list(self.configuration.get("seeds", [0]))
-        return seeds if method in self.configuration.get("stochastic", ()) else seeds[:1]
-
-    def changes(self) -> list[str]:
-        """What of the configuration differs from that of the last run in this folder, if there was one."""
-        try:
-            before = json.loads((self.folder / "run.json").read_text("utf-8"))["configuration"]
-        except (FileNotFoundError, ValueError, KeyError):
-            return []
-        now = json.loads(json.dumps(self.configuration, default=repr))
-        return [name for name in sorted({*before, *now}) if before.get(name) != now.get(name)]
-
-    def seconds_spent(self) -> float:
-        """Wall time of earlier calls under this configuration, as far as they ended by themselves."""
-        try:
-            before = json.loads((self.folder / "run.json").read_text("utf-8"))
-        except (FileNotFoundError, ValueError):
-            return 0.0
-        return float(before.get("total_seconds") or 0.0) if before.get("digest") == digest(self.configuration) else 0.0
-
-    def finished(self, method: str, fold: str, seed: int = 0) -> Result | None:
-        """The stored result of a method, if it was computed under this very configuration and went well."""
-        result = self.stored(method, fold, seed)
-        return result if result is not None and result.error is None else None
-
-    def stored(self, method: str, fold: str, seed: int = 0) -> Result | None:
-        """The same, failed or not."""
-        try:
-            return Result(**json.loads(self._result_path(method, fold, seed).read_text("utf-8")))
-        except FileNotFoundError:
+    def last_study(self) -> tuple[Configuration, dict[str, Any]] | None:
+        """Return the configuration and the facts that the last study in this file left, if there was one."""
+        row = self._row("SELECT configuration, facts FROM study")
+        if row is None:
             return None
-
-    def store(self, result: Result) -> None:
-        """Keep a result. One that is there stays: a test part is judged once."""
-        if self.finished(result.method, result.fold, result.seed) is not None:
-            raise SealError(f"{result.method}, {result.fold}, seed {result.seed}: judged already in {self.folder}")
-        with atomic_write(self._result_path(result.method, result.fold, result.seed)) as file:
-            json.dump(asdict(result), file)
-
-    def find_trial(self, method: str, fold: str, setting: Setting, *, with_scores: bool = True) -> Trial | None:
-        """A stored trial; without its scores, if another one was chosen. None if it is not there or failed."""
-        path = self._trial_path(method, fold, setting)
         try:
-            stored = json.loads(path.read_text("utf-8"))
-        except FileNotFoundError:
-            return None
-        if stored["error"] is not None:
-            return None
-        stored |= {"parameters": setting.parameters, "number": setting.number}
-        stored["validation"] = float("nan") if stored["validation"] is None else stored["validation"]
-        arrays = path.with_suffix(".npz")
-        if not (with_scores and arrays.exists()):
-            return Trial(**stored)
-        with np.load(arrays, allow_pickle=False) as found:
-            values = dict(found)
-        scores = {name: values.pop(name) for name in ("validation_scores", "test_scores")}
-        return Trial(**stored, **scores, model=ModelSummary(**plain_values(values)))
-
-    def store_trial(self, trial: Trial, setting: Setting) -> None:
-        """Keep a trial: its arrays first, so that a trial that is there is whole."""
-        path = self._trial_path(trial.method, trial.fold, setting)
-        if trial.validation_scores is not None and trial.test_scores is not None:
-            packed = io.BytesIO()
-            scores = {"validation_scores": trial.validation_scores, "test_scores": trial.test_scores}
-            np.savez(packed, **scores, **as_arrays(trial.model))  # type: ignore[arg-type]
-            with atomic_write(path.with_suffix(".npz"), "wb") as file:
-                file.write(packed.getvalue())
-        plain = {name: getattr(trial, name) for name in _STORED_OF_A_TRIAL}
-        plain |= {"parameters": jsonable(trial.parameters), "validation": _number_or_none(trial.validation)}
-        with atomic_write(path) as file:
-            json.dump(plain, file)
-
-    def trial_name(self, method: str, fold: str, setting: Setting) -> str:
-        """What the files of a trial are called."""
-        return self._trial_path(method, fold, setting).stem
-
-    def scores_path(self, method: str, fold: str, setting: Setting) -> Path:
-        """Where the scores of a trial are, as long as they are kept."""
-        return self._trial_path(method, fold, setting).with_suffix(".npz")
+            return Configuration.from_dict(json.loads(row[0])), json.loads(row[1])
+        except (ValueError, KeyError, TypeError) as error:
+            raise self._damaged(error) from None
 
     def describe(self, **facts: Any) -> None:
-        """Write run.json: the configuration, what it ran on, and the given facts (status, times)."""
-        content = {
-            "configuration": self.configuration,
-            "digest": digest(self.configuration),
-            **facts,
-            **surroundings(),
-        }
-        with atomic_write(self.folder / "run.json") as file:
-            json.dump(content, file, indent=2, default=repr)
-            file.write("\n")
+        """Store the configuration, what it runs on, and the given facts (status, times, where the data are)."""
+        values = json.dumps(self.configuration.to_dict(), default=repr), json.dumps(facts | surroundings())
+        with self._transaction() as database:
+            database.execute("INSERT OR REPLACE INTO study VALUES (1, ?, ?)", values)
+
+    # ---- trials
+
+    def trial(self, key: str) -> Trial | None:
+        """Return a stored trial without its scores; None if there is none."""
+        row = self._row(f"SELECT {_TRIAL} FROM trials WHERE key = ?", key)
+        return None if row is None else _trial(row)
+
+    def trial_with_scores(self, key: str) -> Trial | None:
+        """Return a stored trial with its scores; None if there is none, or if the scores were dropped."""
+        row = self._row(f"SELECT {_TRIAL}, arrays FROM trials JOIN scores ON trial = key WHERE key = ?", key)
+        return None if row is None else _trial(row[:-1], self._unpack(row[-1]))
+
+    def add_trial(self, key: str, trial: Trial) -> None:
+        """Store a trial and its scores, in place of one that failed."""
+        plain = {name: getattr(trial, name) for name in _TRIAL.split(", ")}
+        plain["parameters"] = json.dumps(plain_parameters(trial.parameters))
+        plain["warnings"] = json.dumps(trial.warnings)
+        with self._transaction() as database:
+            database.execute("DELETE FROM scores WHERE trial = ?", (key,))
+            database.execute(
+                f"INSERT OR REPLACE INTO trials (key, {_TRIAL}) VALUES ({_marks(11)})", (key, *plain.values())
+            )
+            if trial.test_scores is not None:
+                scores = {"validation_scores": trial.validation_scores, "test_scores": trial.test_scores}
+                arrays = _pack(scores | _filled(trial.model))
+                database.execute("INSERT INTO scores VALUES (?, ?)", (key, arrays))
+
+    def drop_scores(self, keys: Iterable[str]) -> None:
+        """Forget the scores of trials, except those that a result has selected."""
+        with self._transaction() as database:
+            database.executemany(
+                "DELETE FROM scores WHERE trial = ?1 AND NOT EXISTS (SELECT 1 FROM results WHERE results.trial = ?1)",
+                [(key,) for key in keys],
+            )
+
+    # ---- results
+
+    def result(self, method: str, fold: str, seed: int) -> Result | None:
+        """Return the stored result of a method under the configuration, failed or not."""
+        key = self.configuration.result_key(method, fold, seed)
+        row = self._row(
+            "SELECT error, traceback, trial, seconds, search_seconds, test_fingerprint, metrics "
+            "FROM results WHERE key = ?",
+            key,
+        )
+        if row is None:
+            return None
+        error, traceback, selected, seconds, search_seconds, test_fingerprint, metrics = row
+        if error is not None:
+            return Result(method, fold, seed, error, traceback)
+        names = ", ".join(f"trials.{name}" for name in _TRIAL.split(", "))
+        rows = self._rows(
+            f"SELECT key, {names} FROM selections JOIN trials ON trial = key "
+            "WHERE result = ? ORDER BY selections.number",
+            key,
+        )
+        trials = {row[0]: _trial(row[1:]) for row in rows}
+        chosen = trials[selected]
+        values = self._unpack(metrics)
+        qids = values.pop("qid").tolist()
+        return Result(
+            *(method, fold, seed),
+            parameters=chosen.parameters,
+            validation=None if math.isnan(chosen.validation) else chosen.validation,
+            trials=list(trials.values()),
+            warnings=chosen.warnings,
+            seconds=seconds,
+            search_seconds=search_seconds,
+            qids=qids,
+            per_query={name: column.tolist() for name, column in values.items()},
+            test_fingerprint=test_fingerprint,
+            trial=selected,
+        )
+
+    def results(self) -> list[Result]:
+        """Return the results of all methods, folds and seeds; one that is missing counts as failed."""
+        configuration = self.configuration
+        keys = [
+            (m, f, s)
+            for m in configuration.methods
+            for f in configuration.data.folds
+            for s in configuration.seeds_of(m)
+        ]
+        return [self.result(*key) or Result(*key, error="not finished") for key in keys]
+
+    def add_failure(self, result: Result) -> None:
+        """Store why a method failed."""
+        key = self.configuration.result_key(*result.key)
+        with self._transaction() as database:
+            self._insert_result(database, key, result, None, None, None)
+
+    def add_result(self, result: Result, trials: Iterable[str], part: TestPart, curve: np.ndarray) -> None:
+        """Store a result, and the keys of the trials it was selected from. One that is there stays.
+
+        Raises
+        ------
+        SealError
+            If there is one: a test part is judged once.
+        """
+        key = self.configuration.result_key(*result.key)
+        if self._row("SELECT 1 FROM results WHERE key = ? AND error IS NULL", key) is not None:
+            raise SealError(f"{result.method}, {result.fold}, seed {result.seed}: judged already in {self.path}")
+        arrays = _pack(_filled(part), compress=True)
+        digest = hashlib.blake2b(arrays, digest_size=10).hexdigest()
+        metrics = _pack(
+            {"qid": np.array(result.qids, np.str_), **{m: np.array(v) for m, v in result.per_query.items()}}
+        )
+        with self._transaction() as database:
+            database.execute("INSERT OR IGNORE INTO test_parts VALUES (?, ?)", (digest, arrays))
+            self._insert_result(database, key, result, metrics, _pack({"curve": curve.astype(np.float32)}), digest)
+            numbered = [(key, number, trial) for number, trial in enumerate(trials)]
+            database.executemany(f"INSERT OR REPLACE INTO selections VALUES ({_marks(3)})", numbered)
+
+    def arrays(self, result: Result) -> ResultArrays | None:
+        """Return the arrays behind a result: read from the file each time, for all of them need not fit in memory."""
+        row = self._row(
+            "SELECT scores.arrays, curve, test_part FROM results JOIN scores ON scores.trial = results.trial "
+            "WHERE key = ?",
+            self.configuration.result_key(*result.key),
+        )
+        if row is None:
+            return None
+        trial = self._unpack(row[0])
+        return ResultArrays(self._part(row[2]), trial["test_scores"], self._unpack(row[1])["curve"], _summary(trial))
+
+    # ---- what these are made of
+
+    def _part(self, digest: str) -> TestPart:
+        if digest not in self._parts:
+            (arrays,) = self._row("SELECT arrays FROM test_parts WHERE digest = ?", digest) or (b"",)
+            self._parts[digest] = TestPart(**self._unpack(arrays))
+        return self._parts[digest]
+
+    def _insert_result(self, database: sqlite3.Connection, key: str, result: Result, *arrays: Any) -> None:
+        plain = (
+            *result.key,
+            result.error,
+            result.traceback,
+            result.trial or None,
+            result.seconds,
+            result.search_seconds,
+        )
+        values = (key, *plain, result.test_fingerprint, *arrays)
+        database.execute(f"INSERT OR REPLACE INTO results VALUES ({_marks(13)})", values)
+
+    def _check(self, create: bool) -> None:
+        """Make the tables of a new file; refuse a file that is not a run's."""
+        with self._errors():
+            ((application,), (version,), empty) = (
+                self._database.execute("PRAGMA application_id").fetchone(),
+                self._database.execute("PRAGMA user_version").fetchone(),
+                self._database.execute("SELECT 1 FROM sqlite_schema").fetchone() is None,
+            )
+            if empty and not application and create:
+                self._database.executescript(
+                    f"BEGIN; PRAGMA application_id = {_APPLICATION}; PRAGMA user_version = {_VERSION};{_SCHEMA} COMMIT;"
+                )
+            elif application != _APPLICATION:
+                raise ValueError(f"{self.path} is not a run of podium compare; choose another folder")
+            elif version != _VERSION:
+                raise ValueError(f"{self.path} was made by another version of Podium; choose another folder")
+
+    def _row(self, query: str, *values: Any) -> Any:
+        with self._errors():
+            return self._database.execute(query, values).fetchone()
+
+    def _rows(self, query: str, *values: Any) -> list[Any]:
+        with self._errors():
+            return self._database.execute(query, values).fetchall()
 
     @contextmanager
-    def locked(self) -> Iterator[None]:
-        """Hold the folder: a second run in it is refused meanwhile. The lock ends with the process, however it ends."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        with (self.folder / ".lock").open("w") as file:
-            if not _try_lock(file.fileno()):
-                raise ValueError(
-                    f"another comparison is running in {self.folder}; wait for it or choose another folder"
-                )
-            yield
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        with self._errors(), self._database:
+            yield self._database
 
-    def _result_path(self, method: str, fold: str, seed: int) -> Path:
-        shared = {name: value for name, value in self.configuration.items() if name not in _NOT_SHARED}
-        description = self.configuration["methods"][method]
-        key = digest([shared, fold, method, description, seed, *self._members(description)])
-        return self.results / f"{_file_name(fold)}.{_file_name(method)}.{seed}.{key}.json"
-
-    def _trial_path(self, method: str, fold: str, setting: Setting) -> Path:
-        """A trial does not depend on what else is tried, or on metrics that only the test part is judged by."""
-        shared = {name: self.configuration.get(name) for name in _SHARED_BY_TRIALS}
-        description = self.configuration["methods"][method]
-        own = {name: value for name, value in description.items() if name in ("fixed", "ranker")}
-        more = self._members(description)
-        key = digest([shared, fold, method, own, jsonable(setting.parameters), setting.seed, *more])
-        return self.trials / f"{_file_name(fold)}.{_file_name(method)}.{key}.json"
-
-    def _members(self, description: Mapping[str, Any]) -> list[Any]:
-        """What a blend depends on: all that its members depend on. Nothing for other methods."""
-        if not (names := description.get("members")):
-            return []
-        methods = self.configuration["methods"]
-        return [self.configuration.get("search"), {name: [methods[name], self.seeds(name)] for name in names}]
-
-
-_NOT_SHARED = ("methods", "seeds", "stochastic")
-_SHARED_BY_TRIALS = ("podium", "data", "protocol", "seed", "primary", "convention")
-_STORED_OF_A_TRIAL = (
-    *("method", "fold", "parameters", "seed", "number", "validation", "seconds", "warnings", "error", "traceback"),
-)
-
-
-_MAKE_TRIALS = ("blend.py", "protocol.py", "rating_folds.py", "rehearsal.py", "sealed.py", "search.py", "trial.py")
-
-
-def code_version() -> str:
-    """Podium's version, and a digest of the code that results depend on.
-
-    A version stays the same while its code is being changed; trials of the code as it was must not pass for new ones.
-    Of the experiments' code only what makes trials counts: a new look of the report changes no figure.
-    """
-    sources = hashlib.blake2b(digest_size=4)
-    root = Path(__file__).parents[2]
-    for path in sorted(root.rglob("*.py")):
-        room = path.relative_to(root).parts[0]
-        if room not in ("cli", "experiments", "export") or path.name in _MAKE_TRIALS:
-            sources.update(path.read_bytes())
-    return f"{__version__}+{sources.hexdigest()}"
-
-
-def surroundings() -> dict[str, Any]:
-    """When and on what a comparison is computed."""
-    date = datetime.now(UTC).isoformat(timespec="seconds")
-    return {"date": date, "versions": versions(), "machine": machine()}
-
-
-def machine() -> dict[str, Any]:
-    """What this runs on."""
-    return {
-        "system": platform.platform(),
-        "processor": platform.machine(),
-        "cpu": _cpu_model(),
-        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
-    }
-
-
-def _cpu_model() -> str:
-    """The processor's name, where the system tells."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text("utf-8").splitlines()
-    except OSError:
-        return platform.processor()
-    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "")
-
-
-def versions() -> dict[str, str]:
-    """Versions of Python and of the packages that results may depend on."""
-    found = {"python": platform.python_version()}
-    for package in ("numpy", "scipy", "numba", "scikit-learn", "lightgbm"):
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        """Turn SQLite's errors into ones that name the file and say what to do."""
         try:
-            found[package] = metadata.version(package)
-        except metadata.PackageNotFoundError:
-            continue
-    return found
+            yield
+        except sqlite3.OperationalError as error:
+            raise OSError(f"{self.path}: {error}") from error
+        except sqlite3.DatabaseError as error:
+            raise self._damaged(error) from error
+
+    def _damaged(self, error: Exception) -> ValueError:
+        return ValueError(
+            f"{self.path} is damaged, or not a run of podium compare ({error}); "
+            "move it away to start again, or choose another folder"
+        )
+
+    def _unpack(self, arrays: bytes) -> dict[str, np.ndarray]:
+        try:
+            with np.load(io.BytesIO(arrays), allow_pickle=False) as stored:
+                return dict(stored)
+        except Exception as error:  # of NumPy's and of zipfile's many
+            raise self._damaged(error) from error
 
 
-def _file_name(name: str) -> str:
-    return re.sub(r"[^\w-]+", "_", name)
-
-
-def _try_lock(descriptor: int) -> bool:
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Hold a folder: a second run in it is refused meanwhile. The lock ends with the process, however that ends."""
+    folder.mkdir(parents=True, exist_ok=True)
+    lock = sqlite3.connect(folder / ".lock", timeout=0.0, isolation_level=None)
     try:
-        import fcntl
-    except ImportError:  # Windows: two runs in one folder would only do the same work twice
-        return True
+        lock.execute("BEGIN EXCLUSIVE")  # an empty database: SQLite knows how to lock a file on every system
+    except sqlite3.OperationalError:
+        lock.close()
+        raise ValueError(f"another comparison is running in {folder}; wait for it or choose another folder") from None
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True
+        yield
+    finally:
+        lock.close()
 
 
-def jsonable(mapping: Mapping[str, Any]) -> dict[str, Any]:
-    """Parameters as JSON stores them: plain numbers and strings as they are, anything else by its representation."""
-    return {name: _plain(value) for name, value in mapping.items()}
+def _trial(row: Any, arrays: dict[str, np.ndarray] | None = None) -> Trial:
+    plain: dict[str, Any] = dict(zip(_TRIAL.split(", "), row, strict=True))
+    plain |= {name: json.loads(plain[name]) for name in ("parameters", "warnings")}
+    plain["validation"] = math.nan if plain["validation"] is None else plain["validation"]  # SQLite has no NaN
+    if arrays is None:
+        return Trial(**plain)
+    plain |= {name: arrays[name] for name in ("validation_scores", "test_scores")}
+    return Trial(**plain, model=_summary(arrays))
 
 
-def _number_or_none(value: float) -> float | None:
-    return None if np.isnan(value) else float(value)
+def _summary(arrays: dict[str, np.ndarray]) -> ModelSummary:
+    stored = {field.name: arrays[field.name] for field in fields(ModelSummary) if field.name in arrays}
+    values: dict[str, Any] = {name: array if array.ndim else array.item() for name, array in stored.items()}
+    return ModelSummary(**values)
 
 
-def _plain(value: Any) -> Any:
-    if hasattr(value, "item"):
-        value = value.item()
-    return value if value is None or isinstance(value, bool | int | float | str) else repr(value)
+def _filled(value: TestPart | ModelSummary) -> dict[str, np.ndarray]:
+    """Return the fields that have a value, as arrays that need no pickling."""
+    found = {f.name: np.asarray(item) for f in fields(value) if (item := getattr(value, f.name)) is not None}
+    return {name: array.astype(np.str_) if array.dtype == object else array for name, array in found.items()}
+
+
+def _pack(arrays: dict[str, Any], *, compress: bool = False) -> bytes:
+    packed = io.BytesIO()
+    (np.savez_compressed if compress else np.savez)(packed, **arrays)
+    return packed.getvalue()
+
+
+def _marks(n: int) -> str:
+    return ", ".join("?" * n)

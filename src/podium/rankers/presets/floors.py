@@ -103,4 +103,4 @@ def _mean(values: np.ndarray, weights: np.ndarray | None) -> float:
 
 
 METHODS.add("best-feature", BestFeature, "the best single feature, up or down", "floor", "floor")
-METHODS.add("random", RandomRanker, "chance", "floor", "floor")
+METHODS.add("random", RandomRanker, "chance", "floor", "floor", stochastic=True)

@@ -1,0 +1,88 @@
+"""A study: methods, data and metrics that belong together, before anything is computed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from podium.experiments.plan.code import code_digest
+from podium.experiments.plan.configuration import (
+    Configuration,
+    DataFacts,
+    MethodFacts,
+    ProtocolFacts,
+    plain,
+    plain_parameters,
+)
+from podium.experiments.plan.domain import QUERIES, Domain
+from podium.experiments.plan.identity import Identity, digest, package_versions
+from podium.experiments.plan.methods import StudyMethod
+from podium.experiments.plan.search import Search
+from podium.experiments.plan.sources import Source
+from podium.metrics import Metric
+from podium.rankers.spaces import as_space
+from podium.version import __version__
+
+TRIAL = "podium.experiments.run.trial"
+"""The module whose function runs a trial: what it reaches determines what comes of one."""
+
+
+@dataclass(frozen=True)
+class Study:
+    """Methods to be compared on the same folds."""
+
+    source: Source
+    methods: Sequence[StudyMethod]
+    metrics: Sequence[Metric]
+    primary: Metric
+    """The metric that chooses settings on the validation part, orders the table and is tested."""
+    search: Search
+    random_state: int = 0
+    """Seeded the protocol."""
+    seeds: Sequence[int] = (0,)
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """Parameters given to every built-in method that has them."""
+    reading: Mapping[str, Any] = field(default_factory=dict)
+    """Where the data are and how they were read, for going on from the run."""
+    domain: Domain = QUERIES
+
+    @cached_property
+    def configuration(self) -> Configuration:
+        """All that determines the figures."""
+        source, primary = self.source, self.primary
+        return Configuration(
+            podium=__version__,
+            packages=package_versions(),
+            data=DataFacts(source.name, source.description, source.fingerprint, list(source.folds)),
+            protocol=ProtocolFacts(str(source.protocol), source.protocol.describe()),
+            average=source.average,
+            search=self.search.description(),
+            methods={method.name: self._facts(method) for method in self.methods},
+            metrics=[metric.name for metric in self.metrics],
+            primary=primary.name,
+            convention=primary.convention,
+            definitions={metric.name: Identity(metric).description for metric in {*self.metrics, primary}},
+            options=dict(self.options),
+            seed=self.random_state,
+            seeds=list(self.seeds),
+            unit=self.domain.unit,
+            item=self.domain.item,
+        )
+
+    def _facts(self, method: StudyMethod) -> MethodFacts:
+        ranker = Identity([method.build, method.on_queries, method.fixed, *method.grid.values()])
+        modules = {TRIAL, type(self.source).__module__, *ranker.modules, *Identity(self.primary).modules}
+        return MethodFacts(
+            grid={name: [plain(value) for value in values] for name, values in method.grid.items()},
+            spaces={name: type(as_space(values)).__name__ for name, values in method.grid.items()},
+            fixed=plain_parameters(method.fixed),
+            family=method.family,
+            stochastic=method.stochastic,
+            is_floor=method.is_floor,
+            searched=digest(ranker.description[2:]),
+            requires=list(method.requires),
+            ranker=ranker.description[:2],
+            code=code_digest(modules),
+        )

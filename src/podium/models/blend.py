@@ -1,0 +1,181 @@
+"""A blend: the average of the rankings of several models.
+
+Documents are ordered by the geometric mean of the ranks they get, which cares most about the top of a list and not
+about the scale of scores. Kinds of model (linear, network, trees, single features) have equal shares, because models of
+one kind make much the same mistakes; so have the members of a kind. No label has a say in it: where the validation part
+has a few dozen queries, the best of many models is mostly luck, and an average of good and middling ones beats it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import clone
+
+from podium.core.arrays import Arrays, named_under, require_array
+from podium.rankers.methods import accepted
+from podium.data.queries import Queries
+from podium.rankers.estimator import BaseRanker
+from podium.rankers.inputs import TrainingInput
+from podium.rankers.presets.feature_boosting import FeatureBoosting
+from podium.scorers.base import Model, Scorer
+from podium.training.base import Convergence, Fit
+
+__all__ = ["Blend"]
+
+_KINDS = {"quasi-newton": "weights", "stochastic": "network", "boosting": "trees"}
+
+
+class Blend(BaseRanker):
+    """The average of the rankings that other rankers give.
+
+    Scores are minus the weighted mean of the logarithms of a document's ranks, so they mean nothing across lists, and
+    predicting needs query ids.
+
+    Parameters
+    ----------
+    members : sequence of rankers, or of pairs (name, ranker)
+        Each is cloned and fitted on the same data.
+    weights : sequence of float, optional
+        One per member; only their proportions matter. By default each kind of model has an equal share, and so has
+        each member of a kind.
+
+    Attributes
+    ----------
+    rankers_ : list of (name, fitted ranker)
+    weights_ : (n_members,) array
+
+    Examples
+    --------
+    >>> import podium
+    >>> queries = podium.make_queries(n_queries=20, n_documents=6, random_state=0)
+    >>> blend = podium.Blend([podium.ListNet(), ("forest", podium.GBDT(n_trees=5))]).fit(queries)
+    >>> blend.weights_, [name for name, _ in blend.rankers_]
+    (array([0.5, 0.5]), ['listnet', 'forest'])
+    """
+
+    members: Sequence[Any]
+    weights: Sequence[float] | None = None
+
+    normalize: ClassVar[None] = None  # type: ignore[misc]
+    random_state: ClassVar[None] = None  # type: ignore[misc]
+    verbose: ClassVar[int] = 0  # type: ignore[misc]
+    rankers_: list[tuple[str, Any]]  # type: ignore[misc]
+    weights_: np.ndarray  # type: ignore[misc]
+
+    def _train(self, given: TrainingInput) -> Fit:
+        named = list(self._named())
+        self.weights_ = self._shares([ranker for _, ranker in named])
+        options = {"eval_set": given.validation, "eval_metric": given.eval_metric}
+        options |= {"sample_weight": given.query_weight, "callback": given.callback}
+        used = {name: value for name, value in options.items() if value is not None}
+        self.rankers_ = [(name, ranker.fit(given.queries, **accepted(ranker.fit, used))) for name, ranker in named]
+        ended = [getattr(ranker, "convergence_", None) for _, ranker in self.rankers_]
+        interrupted = any(getattr(convergence, "interrupted", False) for convergence in ended)
+        convergence = Convergence(None, "all members were fitted", n_iter=len(named), interrupted=interrupted)
+        return Fit(_BlendModel(self.rankers_, self.weights_), np.empty(0), convergence)
+
+    def _scorer(self) -> Scorer:
+        return _BlendScorer()
+
+    def _named(self) -> Iterator[tuple[str, Any]]:
+        """Yield copies of the members with their names."""
+        if not self.members:
+            raise ValueError("a blend needs at least one member")
+        for member in self.members:
+            name, ranker = member if isinstance(member, tuple) else (type(member).__name__.lower(), member)
+            if not (hasattr(ranker, "fit") and hasattr(ranker, "predict")):
+                raise ValueError(f"the member {name!r} of the blend, {ranker!r}, has no fit and predict")
+            yield name, clone(ranker, safe=False)
+
+    def _shares(self, rankers: Sequence[Any]) -> np.ndarray:
+        if self.weights is None:
+            return equal_shares([(kind_of(ranker), i) for i, ranker in enumerate(rankers)])
+        weights = np.asarray(self.weights, np.float64)
+        if weights.shape != (len(rankers),) or not (
+            np.isfinite(weights).all() and (weights >= 0).all() and weights.any()
+        ):
+            raise ValueError(
+                f"weights must be {len(rankers)} numbers from 0 on, one per member, and not all 0; got {self.weights}"
+            )
+        return weights
+
+    def _fitted_state(self) -> tuple[dict[str, Any], Arrays]:
+        fitted, arrays = super()._fitted_state()
+        states = [_state(name, ranker) for name, ranker in self.rankers_]
+        members = {f"members.{i}.{key}": array for i, (_, own) in enumerate(states) for key, array in own.items()}
+        return {**fitted, "members": [own for own, _ in states]}, {**arrays, **members}
+
+    def _restore_fitted(self, fitted: dict[str, Any], arrays: Arrays) -> None:
+        super()._restore_fitted(fitted, arrays)
+        self.rankers_ = list(self._named())
+        for number, ((_, ranker), own) in enumerate(zip(self.rankers_, fitted["members"], strict=True)):
+            ranker._restore_fitted(own, named_under(f"members.{number}", arrays))
+        self.weights_ = require_array(arrays, "model.weights", (len(self.rankers_),))
+        self.model_ = _BlendModel(self.rankers_, self.weights_)
+
+
+def _state(name: str, ranker: Any) -> tuple[dict[str, Any], Arrays]:
+    if not hasattr(ranker, "_fitted_state"):
+        raise ValueError(f"the member {name!r} of the blend, {ranker!r}, cannot be saved: it is no Podium ranker")
+    return ranker._fitted_state()
+
+
+class _BlendModel(Model):
+    def __init__(self, rankers: Sequence[tuple[str, Any]], weights: np.ndarray) -> None:
+        self.rankers, self.weights = rankers, weights
+
+    def scores(self, queries: Queries) -> np.ndarray:
+        if queries.order is not None:  # members answer in the order of the rows they were given
+            queries = queries.take(np.arange(len(queries)))
+        total = np.zeros(queries.n_documents)
+        for (_, ranker), weight in zip(self.rankers, self.weights, strict=True):
+            total -= weight * np.log(mean_ranks(np.asarray(ranker.predict(queries), np.float64), queries))
+        return total
+
+    def to_arrays(self) -> Arrays:
+        return {"weights": self.weights}
+
+    @classmethod
+    def from_arrays(cls, scorer: Scorer | None, arrays: Arrays) -> Self:
+        return cls([], require_array(arrays, "weights", (None,)))  # the blend restores its members
+
+
+class _BlendScorer(Scorer):
+    listwise: ClassVar[bool] = True
+    accepts_missing: ClassVar[bool] = True  # each member says whether it does
+    model_class: ClassVar[type[Model]] = _BlendModel
+
+
+def kind_of(ranker: Any) -> str:
+    """Return the kind of a ranker's models, as the table of methods has it; a user's ranker is a kind of its own."""
+    if not isinstance(ranker, BaseRanker):
+        return f"own: {id(ranker)}"
+    return "features" if isinstance(ranker, FeatureBoosting) else _KINDS[ranker._scorer().trained_by]
+
+
+def equal_shares(groups: Sequence[tuple[Any, Any]]) -> np.ndarray:
+    """Return the share of each (kind, method): equal for kinds, for the methods of a kind, and within a method.
+
+    >>> equal_shares([("weights", "a"), ("weights", "b"), ("weights", "b"), ("trees", "c")]).tolist()
+    [0.25, 0.125, 0.125, 0.5]
+    """
+    within, methods = Counter(groups), Counter(kind for kind, _ in set(groups))
+    return np.array([1.0 / (len(methods) * methods[kind] * within[kind, method]) for kind, method in groups])
+
+
+def mean_ranks(scores: np.ndarray, queries: Queries) -> np.ndarray:
+    """Return each document's rank in its query, 1 is best; equal scores share the mean of their ranks."""
+    query = queries.query_of_document
+    order = np.lexsort((-scores, query))
+    starts = np.ones(len(order), bool)  # of runs of equal scores in one query
+    starts[1:] = (query[order][1:] != query[order][:-1]) | (scores[order][1:] != scores[order][:-1])
+    run = np.cumsum(starts) - 1
+    position = np.arange(1, len(order) + 1) - queries.offsets[query[order]]
+    shared = np.bincount(run, position) / np.bincount(run)
+    found = np.empty(len(order))
+    found[order] = shared[run]
+    return found
