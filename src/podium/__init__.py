@@ -27,6 +27,7 @@ _NAMES = {
     "podium.files.models": ("load",),
     "podium.metrics.definition": ("metric",),
     "podium.metrics.evaluation": ("evaluate",),
+    "podium.models.blend": ("Blend",),
     "podium.rankers.adapter": ("adapt",),
     "podium.rankers.presets.adarank": ("AdaRank",),
     "podium.rankers.presets.boltzrank": ("BoltzRank",),

@@ -26,6 +26,7 @@ from podium.experiments.compare import compare as compare
 from podium.files.models import load as load
 from podium.metrics.definition import metric as metric
 from podium.metrics.evaluation import evaluate as evaluate
+from podium.models.blend import Blend as Blend
 from podium.rankers.adapter import adapt as adapt
 from podium.rankers.presets.adarank import AdaRank as AdaRank
 from podium.rankers.presets.boltzrank import BoltzRank as BoltzRank
@@ -76,6 +77,7 @@ __all__ = [
     "PMOP",
     "AdaRank",
     "BestFeature",
+    "Blend",
     "BoltzRank",
     "CoFiRank",
     "FRank",

@@ -16,10 +16,10 @@ import numpy as np
 from sklearn.base import clone
 
 from podium.core.arrays import Arrays, named_under, require_array
-from podium.rankers.methods import accepted
 from podium.data.queries import Queries
 from podium.rankers.estimator import BaseRanker
 from podium.rankers.inputs import TrainingInput
+from podium.rankers.methods import accepted
 from podium.rankers.presets.feature_boosting import FeatureBoosting
 from podium.scorers.base import Model, Scorer
 from podium.training.base import Convergence, Fit
@@ -69,7 +69,7 @@ class Blend(BaseRanker):
     def _train(self, given: TrainingInput) -> Fit:
         named = list(self._named())
         self.weights_ = self._shares([ranker for _, ranker in named])
-        options = {"eval_set": given.validation, "eval_metric": given.eval_metric}
+        options: dict[str, Any] = {"eval_set": given.validation, "eval_metric": given.eval_metric}
         options |= {"sample_weight": given.query_weight, "callback": given.callback}
         used = {name: value for name, value in options.items() if value is not None}
         self.rankers_ = [(name, ranker.fit(given.queries, **accepted(ranker.fit, used))) for name, ranker in named]

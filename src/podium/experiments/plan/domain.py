@@ -6,11 +6,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from podium.rankers.methods import accepted
 from podium.core.user_objects import import_user_object, is_user_object
 from podium.experiments.plan.blending import BLEND, blend_of
 from podium.experiments.plan.methods import CloneOf, StudyMethod
-from podium.rankers.methods import METHODS, Method, MethodTable
+from podium.rankers.methods import METHODS, Method, MethodTable, accepted
 
 QUICK = ("listnet", "pmop", "ranknet", "lambdarank", "regression")
 """What a demonstration shows: one or two of each family, quick to compile and to train."""

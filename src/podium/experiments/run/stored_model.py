@@ -7,10 +7,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from podium.rankers.methods import accepted
 from podium.data.queries import Queries
 from podium.experiments.plan.methods import Setting, StudyMethod
 from podium.experiments.run.store import Store
+from podium.rankers.methods import accepted
 
 
 class StoredModel:

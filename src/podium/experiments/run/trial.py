@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from podium.rankers.methods import accepted
 from podium.data.queries import Queries
 from podium.experiments.plan.methods import Setting, StudyMethod
 from podium.experiments.run.outcomes import ModelSummary, Trial
 from podium.experiments.run.seal import Viewable, VisibleFold, with_grade
 from podium.metrics import Metric
 from podium.numerics.blas import quiet_blas
+from podium.rankers.methods import accepted
 
 
 def run_trial(method: StudyMethod, setting: Setting, fold: Viewable, metric: Metric) -> Trial:
