@@ -100,9 +100,9 @@ def test_stochastic_steps_early_stopping_and_callback(ratings: podium.Ratings) -
     ranker = build.fit(ratings)
     again = clone(build).fit(ratings)
     assert (again.model_.item_factors == ranker.model_.item_factors).all()
-    story = ranker.convergence_
-    assert story.best_iter == 1 + int(np.argmax(story.validation))
-    assert story.losses[-1] < story.losses[0]
+    convergence = ranker.convergence_
+    assert convergence.best_iter == 1 + int(np.argmax(convergence.validation))
+    assert convergence.losses[-1] < convergence.losses[0]
     assert ranker.score(ratings) > 0.9
     stopped = build.fit(ratings, eval_set=ratings, callback=lambda progress: progress.iteration == 2)
     assert stopped.n_iter_ == 2

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from podium.core.parameters import require_choice
 from podium.data.frames import named_columns
@@ -73,7 +74,15 @@ class Ratings:
     item_numbers: Ids
     n_duplicates: int
 
-    def __init__(self, users: Any, items: Any, values: Any, times: Any = None, *, duplicates: str = "last") -> None:
+    def __init__(
+        self,
+        users: ArrayLike,
+        items: ArrayLike,
+        values: ArrayLike,
+        times: ArrayLike | None = None,
+        *,
+        duplicates: str = "last",
+    ) -> None:
         values = _as_values(values)
         user, self.user_numbers = _numbered(users, len(values), "user")
         item, self.item_numbers = _numbered(items, len(values), "item")
@@ -82,13 +91,13 @@ class Ratings:
     @classmethod
     def from_numbers(
         cls,
-        user: Any,
-        item: Any,
-        values: Any,
-        times: Any = None,
+        user: ArrayLike,
+        item: ArrayLike,
+        values: ArrayLike,
+        times: ArrayLike | None = None,
         *,
-        user_ids: Any,
-        item_ids: Any,
+        user_ids: ArrayLike,
+        item_ids: ArrayLike,
         duplicates: str = "last",
     ) -> Self:
         """Return ratings given by numbers into ``user_ids`` and ``item_ids``; some ids may have no ratings."""
@@ -181,12 +190,12 @@ class Ratings:
         """(n_ratings,) number of each rating's user."""
         return np.repeat(np.arange(self.n_users), self.sizes)
 
-    def take(self, ratings: Any) -> Self:
+    def take(self, ratings: ArrayLike) -> Self:
         """Return some of the ratings (a mask, or numbers in any order); all users and items keep their numbers."""
         rows = np.sort(_rows(ratings))
         return self._select(rows, np.bincount(self.user[rows], minlength=self.n_users), self.user_numbers)
 
-    def take_users(self, users: Any) -> Self:
+    def take_users(self, users: ArrayLike) -> Self:
         """Return all ratings of some users (a mask, or numbers), in the order given; items keep their numbers."""
         chosen = _rows(users)
         sizes = self.sizes[chosen]
@@ -211,7 +220,9 @@ class Ratings:
         copy.offsets, copy.user_numbers = _offsets(sizes), user_numbers
         return copy
 
-    def _group(self, user: np.ndarray, item: np.ndarray, values: np.ndarray, times: Any, duplicates: str) -> None:
+    def _group(
+        self, user: np.ndarray, item: np.ndarray, values: np.ndarray, times: ArrayLike | None, duplicates: str
+    ) -> None:
         """Merge duplicates and group the ratings by user."""
         require_choice("duplicates", duplicates, DUPLICATES)
         when = None if times is None else as_ids(times, "time")
@@ -248,7 +259,7 @@ class Ratings:
         return np.sort(used), values, n_merged
 
 
-def _numbered(ids: Any, n: int, what: str) -> tuple[np.ndarray, Ids]:
+def _numbered(ids: ArrayLike, n: int, what: str) -> tuple[np.ndarray, Ids]:
     """Return a number for each of ``n`` ids, in order of first appearance, and the distinct ids."""
     array = as_ids(ids, what)
     _require_one_per_rating(f"{what}s", array, n)
@@ -256,7 +267,7 @@ def _numbered(ids: Any, n: int, what: str) -> tuple[np.ndarray, Ids]:
     return numbers, _frozen(array[first])
 
 
-def _as_numbers(numbers: Any, n: int, n_ids: int, what: str) -> np.ndarray:
+def _as_numbers(numbers: ArrayLike, n: int, n_ids: int, what: str) -> np.ndarray:
     array = np.asarray(numbers)
     _require_one_per_rating(what, array, n)
     if n and not np.issubdtype(array.dtype, np.integer):
@@ -266,7 +277,7 @@ def _as_numbers(numbers: Any, n: int, n_ids: int, what: str) -> np.ndarray:
     return array.astype(np.int64)
 
 
-def _as_values(values: Any) -> np.ndarray:
+def _as_values(values: ArrayLike) -> np.ndarray:
     array = np.array(values, dtype=np.float64)
     if array.ndim != 1:
         raise ValueError(f"values must be one-dimensional; got shape {array.shape}")
@@ -281,7 +292,7 @@ def _require_one_per_rating(name: str, array: np.ndarray, n: int) -> None:
         raise ValueError(f"{name} must have one entry for each of the {n} ratings; got shape {array.shape}")
 
 
-def _rows(chosen: Any) -> np.ndarray:
+def _rows(chosen: ArrayLike) -> np.ndarray:
     """Return a mask or numbers as numbers."""
     array = np.asarray(chosen)
     return np.flatnonzero(array) if array.dtype == bool else array.astype(np.int64)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from podium.core.arrays import Arrays, named_under
 from podium.core.parameters import require_choice, require_count
@@ -25,7 +26,7 @@ from podium.training.base import Convergence, Fit, Progress, Validation
 __all__ = ["RatingRanker"]
 
 COLD = ("average", "error")
-RatingData = Ratings | tuple[Any, Any, Any]
+RatingData = Ratings | tuple[ArrayLike, ArrayLike, ArrayLike]
 """Ratings, or (users, items, values)."""
 
 
@@ -54,8 +55,7 @@ class RatingRanker(FittedEstimator):
     Parameters
     ----------
     cold : {"average", "error"}
-        Users and items that were not fitted on are scored as the average one, or refused. With ``"average"``, so are
-        items that have no training rating.
+        Users and items that were not fitted on are scored as the average one, or refused.
 
     Attributes
     ----------
@@ -128,7 +128,7 @@ class RatingRanker(FittedEstimator):
     def item_ids_(self) -> np.ndarray:
         return self.items_.ids
 
-    def predict(self, users: Any, items: Any) -> np.ndarray:
+    def predict(self, users: ArrayLike | NewUser, items: ArrayLike) -> np.ndarray:
         """Return scores of users for items, higher is better; only scores of the same user can be compared.
 
         ``users`` and ``items`` are parallel arrays of ids, or one id against many; ``users`` may also be the result of
@@ -153,7 +153,7 @@ class RatingRanker(FittedEstimator):
         seen = user.seen if exclude_seen else user.seen[:0]
         return self._top(user.factors[None, :], seen, np.array([0, len(seen)]), n)[0]
 
-    def recommend_many(self, users: Any, n: int = 10, *, exclude_seen: bool = True) -> list[Recommendations]:
+    def recommend_many(self, users: ArrayLike, n: int = 10, *, exclude_seen: bool = True) -> list[Recommendations]:
         """Return :meth:`recommend` for each of many user ids."""
         self._require_fitted()
         number = np.atleast_1d(self._user_numbers(users))
@@ -163,7 +163,7 @@ class RatingRanker(FittedEstimator):
         rows = np.repeat(lists.offsets[number] - offsets[:-1], size) + np.arange(offsets[-1])
         return self._top(self.model_.users[number], lists.seen[rows], offsets, n)
 
-    def fold_in(self, items: Any, values: Any) -> NewUser:
+    def fold_in(self, items: ArrayLike, values: ArrayLike) -> NewUser:
         """Return a user who was not fitted on, from their ratings; for :meth:`predict` and :meth:`recommend`.
 
         The items stay as they are: only this user's factors are learned, in the same way as those of the others.
@@ -209,13 +209,13 @@ class RatingRanker(FittedEstimator):
         numbers, scores = top_items(matrices, seen, offsets, min(n, len(self.items_)))
         return [Recommendations(self.item_ids_[k[k >= 0]], s[k >= 0]) for k, s in zip(numbers, scores, strict=True)]
 
-    def _user_numbers(self, users: Any) -> np.ndarray:
+    def _user_numbers(self, users: ArrayLike) -> np.ndarray:
         return self._numbers(self.users_, users, "users")
 
-    def _item_numbers(self, items: Any) -> np.ndarray:
+    def _item_numbers(self, items: ArrayLike) -> np.ndarray:
         return self._numbers(self.items_, items, "items")
 
-    def _numbers(self, known: Ids, ids: Any, what: str) -> np.ndarray:
+    def _numbers(self, known: Ids, ids: ArrayLike, what: str) -> np.ndarray:
         numbers = known.numbers(ids, what)
         if self.cold == "error" and (numbers < 0).any():
             first = np.asarray(ids).ravel().tolist()[np.flatnonzero(numbers.ravel() < 0)[0]]

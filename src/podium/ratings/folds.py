@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 from sklearn.base import clone
@@ -165,7 +165,7 @@ class OnQueries:
     def convergence_(self) -> Convergence:
         return self.ranker.convergence_
 
-    def _ratings(self, features: Any, labels: np.ndarray) -> Ratings:
+    def _ratings(self, features: np.ndarray, labels: np.ndarray) -> Ratings:
         """Return the ratings of these rows by the users that have any; ids are numbers."""
         user, item = features[:, :2].astype(np.int64).T
         ids = {"user_ids": np.arange(self.n_users), "item_ids": np.arange(self.n_items)}

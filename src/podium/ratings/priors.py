@@ -7,11 +7,11 @@ are divided into folds, each user's as evenly as possible, and scored by rankers
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
+from podium.core.random_state import RandomState, seed_of
 from podium.numerics.blas import quiet_blas
 from podium.ratings.estimator import RatingRanker
 from podium.ratings.factors.model import FactorModel
@@ -23,9 +23,9 @@ from podium.ratings.rankers.pmf import PMF
 from podium.ratings.rankers.taste import TasteFactors
 
 
-def standard_priors(random_state: Any = None) -> list[RatingRanker]:
+def standard_priors(random_state: RandomState = None) -> list[RatingRanker]:
     """Return rankers by what is worth knowing beforehand: items' quality and popularity, two views of users' tastes."""
-    seed = random_state if isinstance(random_state, int) else 0
+    seed = seed_of(random_state)
     return [
         ItemMean(),
         GlobalRanking(by="log popularity"),

@@ -187,6 +187,6 @@ def _long_enough(ratings: Ratings, at_least: int, need: str) -> tuple[Ratings, i
     return ratings.take_users(enough), int((~enough).sum())
 
 
-def _draw_order(ratings: Ratings, random_state: Any) -> np.ndarray:
+def _draw_order(ratings: Ratings, random_state: Seed | np.random.Generator) -> np.ndarray:
     """(n_ratings,) place, from 0, of each rating in a random order of its user's ratings."""
     return places_within(ratings.offsets, np.random.default_rng(random_state).random(len(ratings)))

@@ -1,4 +1,4 @@
-"""``podium ratings compare``: rankers of users' ratings on the same draws, a table and a report for each."""
+"""``podium ratings compare``: rankers of users' ratings on the same draws, with a table and a report."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ from podium.cli import options, output
 
 HELP = "compare rankers of users' ratings"
 DESCRIPTION = """\
-Compare rankers of users' ratings, where every user is a query. Some ratings of each user are known, the others are
-ranked. Hyper-parameters are chosen on three tenths of the known ratings; the choice is fitted on all of them and
-evaluated once. Finished trials are kept: a run that was stopped goes on where it was when the same command is given
-again."""
+Compare rankers of users' ratings; every user is a query. Some ratings of each user are known, the others are ranked.
+Hyper-parameters are chosen on three tenths of the known ratings; the chosen ranker is fitted on all of them and
+evaluated once. Finished trials are stored: repeat the command to continue a run that was stopped."""
 EXAMPLES = """\
 examples:
   podium ratings compare u.data --protocol given-n --n 10,20,50
@@ -21,22 +20,24 @@ examples:
   podium ratings compare u.data --protocol time
 
 The floor of every table, item-mean and popularity, is always included.
-Exit code 1 means that a method failed; its row says why, the others are complete."""
+Exit code 1 means that a method failed; its row says why, and the other rows are complete."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "data", metavar="FILE", help="user, item, rating and perhaps time on each line (also .gz), or Parquet"
+        "data", metavar="FILE", help="text with user, item, rating and perhaps time on each line (also .gz), or Parquet"
     )
     parser.add_argument(
-        "--methods", metavar="A,B,…", help="methods by name, see `podium methods --ratings`; or all (default: all)"
+        "--methods",
+        metavar="A,B,…",
+        help="methods by name, see `podium methods --ratings`, or module:name for your own (default: all)",
     )
     parser.add_argument(
         "--protocol",
         choices=("given-n", "held-out-users", "time"),
         default="given-n",
-        help="given-n: N ratings of each user train, the others test; held-out-users: the same of users that are not "
-        "trained on; time: the latest fifth of all ratings tests (default: given-n)",
+        help="given-n: train on N ratings of each user and test on the others; held-out-users: the same for users not "
+        "trained on; time: test on the latest fifth of all ratings (default: given-n)",
     )
     parser.add_argument(
         "--n",
@@ -46,7 +47,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="ratings given per user, one table per number (default: 10,20,50)",
     )
     parser.add_argument(
-        "--replicates", type=options.positive, metavar="K", help="draws, each with a seed of its own (default: 10)"
+        "--replicates", type=options.positive, metavar="K", help="number of draws, each with its own seed (default: 10)"
     )
     parser.add_argument(
         "--min-test",

@@ -7,11 +7,12 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from podium.core.arrays import Arrays, named_under, require_array
 from podium.core.parameters import require_choice, require_count, require_number
-from podium.core.random_state import as_generator, seed_of
+from podium.core.random_state import RandomState, as_generator, seed_of
 from podium.losses import PMOPLoss
 from podium.losses.base import Loss
 from podium.metrics.definition import Metric, metric
@@ -59,6 +60,9 @@ class FactorPreset(RatingRanker):
     early_stopping : float, optional
         Hold out this share of each user's ratings and return the iteration with the best ``eval_metric`` on them.
         Ratings given to ``fit`` as ``eval_set`` have the same effect.
+    cold : {"average", "error"}
+        Users and items that were not fitted on are scored as the average one, or refused. With ``"average"``, so are
+        items that have no training rating.
     random_state : int, optional
         The same number gives the same bits, whatever the number of threads.
     verbose : int
@@ -75,7 +79,7 @@ class FactorPreset(RatingRanker):
     trainer: Trainer | None = None
     early_stopping: float | None = None
     cold: str = "average"
-    random_state: Any = None
+    random_state: RandomState = None
     verbose: int = 0
 
     prior_weights_: np.ndarray
@@ -156,7 +160,7 @@ class FactorPreset(RatingRanker):
         )
         return factors
 
-    def log_likelihood(self, ratings: RatingData, *, per_user: bool = False) -> Any:
+    def log_likelihood(self, ratings: RatingData, *, per_user: bool = False) -> float | np.ndarray:
         """Return the log-probability of the users' lists under the model: the mean over users, or one per user.
 
         For losses that are likelihoods. Users are in order of their first appearance in ``ratings``.
@@ -165,14 +169,14 @@ class FactorPreset(RatingRanker):
         values = log_likelihoods(self, as_ratings(ratings))
         return values if per_user else float(values.mean())
 
-    def top_probability(self, user: Any, items: Any) -> np.ndarray:
+    def top_probability(self, user: Any, items: ArrayLike) -> np.ndarray:
         """(n_items,) probability that each of the items is in the user's best group of them; exact, for PMOP losses."""
         kind = self._potential()
         scores = np.atleast_1d(self.predict(user, items))
         return best_group(kind, scores, np.array([0, len(scores)]))
 
     def pair_probabilities(
-        self, user: Any, items: Any, first: Any, second: Any, *, n_samples: int = 10_000
+        self, user: Any, items: ArrayLike, first: ArrayLike, second: ArrayLike, *, n_samples: int = 10_000
     ) -> PairProbabilities:
         """Return the probabilities that the user ranks ``first`` above, ties it with or ranks it below ``second``.
 

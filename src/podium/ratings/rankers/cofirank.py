@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from podium.core.parameters import require_choice, require_count, require_number
-from podium.core.random_state import as_generator
+from podium.core.random_state import RandomState, as_generator
 from podium.losses import CoFiRankLoss, Loss, RankSVMLoss, RegressionLoss
 from podium.losses.base import BoundLoss
 from podium.numerics.blas import quiet_blas
@@ -69,7 +69,7 @@ class CoFiRank(RatingRanker):
     max_iter: int = 50
     tol: float = 1e-3
     cold: str = "average"
-    random_state: Any = None
+    random_state: RandomState = None
     verbose: int = 0
 
     def _train(self, problem: RatingProblem) -> Fit:

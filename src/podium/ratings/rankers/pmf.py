@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from podium.core.parameters import require_count, require_number
-from podium.core.random_state import as_generator
+from podium.core.random_state import RandomState, as_generator
 from podium.numerics.ridge import ridge_rows
 from podium.rankers.spaces import LogUniform
 from podium.ratings.estimator import RatingRanker
@@ -54,7 +52,7 @@ class PMF(RatingRanker):
     max_iter: int = 50
     tol: float = 1e-4
     cold: str = "average"
-    random_state: Any = None
+    random_state: RandomState = None
     verbose: int = 0
 
     def _train(self, problem: RatingProblem) -> Fit:

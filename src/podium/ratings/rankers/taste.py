@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from podium.core.parameters import require_choice, require_count, require_number
-from podium.core.random_state import as_generator
+from podium.core.random_state import RandomState, as_generator
 from podium.ratings.estimator import RatingRanker, solved
 from podium.ratings.factors.model import FactorModel
 from podium.ratings.lists import RatingLists
@@ -42,7 +40,7 @@ class TasteFactors(RatingRanker):
     n_factors: int = 10
     damping: float = 5.0
     cold: str = "average"
-    random_state: Any = None
+    random_state: RandomState = None
 
     def _train(self, problem: RatingProblem) -> Fit:
         require_choice("by", self.by, ("rated", "ratings"))
