@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,10 +22,16 @@ def ratings() -> podium.Ratings:
     return podium.make_ratings(40, 30, 1000, random_state=2, min_ratings=12)
 
 
+def _own() -> dict[str, Any]:
+    """A method by name, a ranker of the user's, and one with a search space."""
+    searched = (podium.ItemMean(), {"damping": [0.0, 50.0]})
+    return {"pmf": None, "undamped": podium.ItemMean(damping=0.0), "searched": searched}
+
+
 @pytest.fixture(scope="module")
 def comparison(ratings: podium.Ratings, tmp_path_factory: pytest.TempPathFactory) -> Comparison:
     out = tmp_path_factory.mktemp("runs")
-    own = {"pmf": None, "undamped": podium.ItemMean(damping=0.0)}
+    own = _own()
     return compare_ratings(ratings, own, n=5, replicates=2, out=out, jobs=1)[5]
 
 
@@ -43,11 +50,13 @@ def test_a_floor_gets_the_figures_that_it_has_by_itself(ratings: podium.Ratings,
 
 def test_the_table_has_floors_choices_and_err_from_one_star_on(comparison: Comparison) -> None:
     assert not comparison.failed
-    assert comparison.methods == ["pmf", "undamped", "item-mean", "popularity"]
+    assert comparison.methods == ["pmf", "undamped", "searched", "item-mean", "popularity"]
     assert comparison.convention == "standard+min_grade=1"
     pmf = next(row for row in comparison.rows if row.method == "pmf")
     assert "l2=" in pmf.chosen
     assert len(pmf.results[0].trials) == 3
+    searched = next(row for row in comparison.rows if row.method == "searched")
+    assert [trial.parameters["damping"] for trial in searched.results[0].trials] == [0.0, 50.0]
     text = str(comparison)
     assert "test users" in text
     assert "Features" not in text
@@ -63,7 +72,7 @@ def test_going_on_computes_nothing_again(ratings: podium.Ratings, comparison: Co
 
         def finished(self, text: str, seconds_left: float | None = None) -> None: ...
 
-    own = {"pmf": None, "undamped": podium.ItemMean(damping=0.0)}
+    own = _own()
     out = comparison.folder.parent
     again = compare_ratings(ratings, own, n=5, replicates=2, out=out, jobs=1, progress=Refusing())[5]
     assert again.figure("pmf", "err") == comparison.figure("pmf", "err")

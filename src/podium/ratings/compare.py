@@ -1,4 +1,4 @@
-"""Comparing rankers of ratings: the experiment of :mod:`podium.experiments.compare` with users in place of queries."""
+"""Comparisons of rankers of ratings: a study in which users take the place of queries."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from podium.experiments.plan.search import Search
 from podium.experiments.plan.study import Study
 from podium.experiments.result.comparison import Comparison
 from podium.experiments.run.runner import Listener
+from podium.metrics.definition import Metric
 from podium.ratings.data import Ratings
+from podium.ratings.evaluation import METRICS
 from podium.ratings.files import read_ratings
 from podium.ratings.folds import OnQueries, RatingProtocol, RatingSource
 from podium.ratings.methods import FLOORS, RATING_METHODS
 
 __all__ = ["compare_ratings"]
 
-METRICS = ("ndcg@1", "ndcg@5", "ndcg@10", "err")
-
 
 def compare_ratings(
-    data: Any,
+    data: str | Path | Ratings,
     methods: str | Sequence[str] | Mapping[str, Any] | None = None,
     *,
     protocol: str = "given-n",
     n: int | Sequence[int] = (10, 20, 50),
     replicates: int = 10,
     min_test: int = 10,
-    metrics: Sequence[str] = METRICS,
+    metrics: Sequence[str | Metric] = METRICS,
     convention: str = "standard",
-    primary: str | None = None,
+    primary: str | Metric | None = None,
     search: str | Search = "grid",
     budget: int | None = None,
     random_state: int = 0,
@@ -51,53 +51,51 @@ def compare_ratings(
     ----------
     data : path or Ratings
     methods : "all", names, or a mapping from names to rankers, optional
-        What ``podium methods --ratings`` lists, or rankers of your own; by default all. The floor of every table,
+        Names that ``podium methods --ratings`` lists, or rankers of your own; by default all. The floor of every table,
         ``item-mean`` and ``popularity``, is always added.
     protocol : {"given-n", "held-out-users", "time"}
         See :mod:`podium.ratings.splits`.
     n : int or several
-        Ratings of each (test) user that are known.
+        The number of known ratings of each (test) user.
     replicates : int
-        Draws, each with a seed of its own; 1 for ``time``, which ignores ``n``.
+        The number of draws, each with its own seed; 1 for ``time``, which ignores ``n``.
     min_test : int
         Users with fewer than ``n + min_test`` ratings are left out.
     metrics, primary, search, budget, random_state, out, jobs, progress
-        As for :func:`podium.compare`. ERR counts grades from the lowest rating on.
+        As for :func:`podium.compare`. ERR counts grades from the lowest rating.
 
     Returns
     -------
     dict
-        A :class:`Comparison` for each n; with ``out``, in a folder of its own.
+        One :class:`Comparison` per n; with ``out``, each has a folder of its own.
     """
     ratings, name = (data, "ratings") if isinstance(data, Ratings) else (read_ratings(data), dataset_name(Path(data)))
     if len(ratings) == 0:
         raise ValueError(f"{name}: there are no ratings to compare on")
     lowest = float(ratings.values.min())
-    rules = f"{convention}+min_grade={lowest:g}" if lowest != 0 and "min_grade" not in convention else convention
-    numbers = [n] if isinstance(n, int) else list(dict.fromkeys(n))
+    if lowest != 0 and "min_grade" not in convention:
+        convention = f"{convention}+min_grade={lowest:g}"
+    judged_by = named_metrics(metrics, convention, primary)
+    strategy = search if isinstance(search, Search) else Search(search, budget)
     on_queries = partial(OnQueries, n_users=ratings.n_users, n_items=ratings.n_items)
     domain = Domain(RATING_METHODS, FLOORS, unit="user", item="item", on_queries=on_queries)
+    entered = domain.study_methods(methods or "all")
     reading = {"path": None if isinstance(data, Ratings) else str(Path(data).absolute())}
-    found = {}
+    numbers = [n] if isinstance(n, int) else list(dict.fromkeys(n))
+    comparisons = {}
     for number in numbers[:1] if protocol == "time" else numbers:
         how = RatingProtocol(protocol, number, replicates, min_test)
+        source = RatingSource(ratings, name, how, random_state)
         study = Study(
-            RatingSource(ratings, name, how, random_state),
-            domain.study_methods(methods or "all"),
-            *named_metrics(metrics, rules, primary),
-            search if isinstance(search, Search) else Search(search, budget),
-            random_state,
-            seeds=[random_state],
-            reading=reading,
-            domain=domain,
+            source, entered, *judged_by, strategy, random_state, [random_state], reading=reading, domain=domain
         )
         folder = None if out is None else Path(out) / how.folder
-        found[number] = run_study(study, out=folder, jobs=jobs, progress=progress)
-    return found
+        comparisons[number] = run_study(study, out=folder, jobs=jobs, progress=progress)
+    return comparisons
 
 
 def dataset_name(path: Path) -> str:
-    """Of a data set; files named like MovieLens' ``u.data`` or ``ratings.csv`` are known by their folder."""
+    """Return a name for the data; files such as MovieLens' ``u.data`` or ``ratings.csv`` are named by their folder."""
     own = path.name.split(".")[0]
     folder = path.resolve().parent.name
     return folder if own.lower() in ("u", "ratings", "data") and folder else own
