@@ -125,7 +125,7 @@ class Browser:
             if page := self._pages.get(answer.get("sessionId", "")):
                 page.hear(answer.get("method", ""), answer.get("params", {}))
 
-    def _read(self, deadline: float, waiting_for: str) -> dict:
+    def _read(self, deadline: float, waiting_for: str) -> dict[str, Any]:
         while b"\0" not in self._unread:
             left = deadline - time.monotonic()
             if left <= 0.0 or not select.select([self._events], [], [], left)[0]:
@@ -233,7 +233,7 @@ class Page:
         picture = self._call("Page.captureScreenshot", format="png", captureBeyondViewport=whole)
         Path(path).write_bytes(base64.b64decode(picture["data"]))
 
-    def hear(self, event: str, about: dict) -> None:
+    def hear(self, event: str, about: dict[str, Any]) -> None:
         """Keep what an event says, if it is of interest."""
         if event == "Runtime.exceptionThrown":
             self._complaints.append(_thrown(about["exceptionDetails"]))
@@ -263,7 +263,7 @@ _MIDDLE = """(selector) => {
 }"""
 
 
-def _thrown(details: dict) -> str:
+def _thrown(details: dict[str, Any]) -> str:
     return details.get("exception", {}).get("description") or details["text"]
 
 

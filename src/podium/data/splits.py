@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import overload
+from typing import Any, overload
 
 import numpy as np
 
@@ -36,7 +36,7 @@ def k_folds(
 def k_folds(
     queries: int, k: int = 5, *, random_state: int | None = None
 ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]: ...
-def k_folds(queries: Queries | int, k: int = 5, *, random_state: int | None = None) -> Iterator[tuple]:
+def k_folds(queries: Queries | int, k: int = 5, *, random_state: int | None = None) -> Iterator[tuple[Any, ...]]:
     """Yield the training, validation and test part of each fold, rotating as LETOR does.
 
     Queries are dealt at random into ``k`` equal parts. Fold f tests on part f, validates on the part before it and

@@ -15,7 +15,7 @@ from typing import Any, Self
 import numpy as np
 
 
-class Space(tuple):
+class Space(tuple[Any, ...]):
     """Values of a grid; a subclass says how values are drawn."""
 
     __slots__ = ()

@@ -7,7 +7,7 @@ processor's cache.
 from __future__ import annotations
 
 from functools import partial
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -65,7 +65,7 @@ class CompiledModel(SmoothModel):
         n = queries.n_documents
         return np.append(np.arange(0, n, _PIECE), n)
 
-    def tables(self, queries: Queries, buffers: Buffers, n_blocks: int) -> tuple[tuple, tuple]:
+    def tables(self, queries: Queries, buffers: Buffers, n_blocks: int) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
         """Return what the forward and the backward function work on; the others work on the former."""
         raise NotImplementedError
 
