@@ -237,23 +237,20 @@ class Ratings:
     def _merge(
         self, user: np.ndarray, item: np.ndarray, values: np.ndarray, when: np.ndarray | None, duplicates: str
     ) -> tuple[np.ndarray, np.ndarray, int]:
-        """Return the rows to use, one per user and item; the values, averaged if desired; how many rows are merged."""
+        """Return the rows to use, one per user and item; the values, averaged if desired; how many are merged."""
         pair = user * max(self.n_items, 1) + item
         order = np.argsort(pair, kind="stable") if when is None else np.lexsort((when, pair))
-        is_last = np.append(np.diff(pair[order]) != 0, True) if len(order) else np.zeros(0, bool)
-        n_merged = int((~is_last).sum())
-        if n_merged == 0:
-            return np.arange(len(values)), values, 0
-        if duplicates == "error":
-            twice = order[np.flatnonzero(~is_last)[0]]
+        starts = np.flatnonzero(np.diff(pair[order], prepend=-1))  # the first rating of each pair
+        counts = np.diff(starts, append=len(order))
+        n_merged = len(order) - len(starts)
+        if n_merged and duplicates == "error":
+            twice = order[starts[counts > 1][0]]
             raise ValueError(
                 f"user {self.user_ids[user[twice]]} rates item {self.item_ids[item[twice]]} more than once "
                 f"({n_merged} such ratings); choose duplicates='last', 'first' or 'mean'"
             )
-        starts = np.flatnonzero(np.concatenate(([True], is_last[:-1])))
-        used = order[starts] if duplicates == "first" else order[is_last]
-        if duplicates == "mean":
-            counts = np.diff(np.append(starts, len(order)))
+        used = order[starts] if duplicates == "first" else order[starts + counts - 1]
+        if n_merged and duplicates == "mean":
             values = values.copy()
             values[used] = np.add.reduceat(values[order], starts) / counts
         return np.sort(used), values, n_merged

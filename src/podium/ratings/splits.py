@@ -69,8 +69,7 @@ def held_out_users(
     """
     require_count("n", n)
     require_count("min_test", min_test)
-    if not 0 < test_size < 1:
-        raise ValueError(f"test_size is the share of users held out, between 0 and 1; got {test_size}")
+    _require_share("test_size", test_size)
     eligible = np.flatnonzero(ratings.sizes >= n + min_test)
     n_test = round(test_size * len(eligible))
     if not 0 < n_test < ratings.n_users:
@@ -125,8 +124,7 @@ def time_split(ratings: Ratings, test_size: float = 0.2, *, at: Any = None) -> R
     if ratings.times is None:
         raise ValueError("these ratings have no times, which a split by time needs")
     if at is None:
-        if not 0 < test_size < 1:
-            raise ValueError(f"test_size is a share of the ratings, between 0 and 1; got {test_size}")
+        _require_share("test_size", test_size)
         at = np.sort(ratings.times)[int((1 - test_size) * len(ratings))] if len(ratings) else 0
     is_train = ratings.times < at
     train, test = ratings.take(is_train), ratings.take(~is_train)
@@ -170,12 +168,16 @@ def hold_out(ratings: Ratings, share: float = 0.2, random_state: Seed = 0) -> tu
     The share is rounded to the nearest number, but users with two or more ratings have at least one in each part; a
     single rating is in the rest. Both parts have all users.
     """
-    if not 0 < share < 1:
-        raise ValueError(f"share must lie between 0 and 1; got {share}")
+    _require_share("share", share)
     sizes = ratings.sizes
     n_aside = np.clip(np.rint(share * sizes), np.minimum(1, sizes // 2), np.maximum(sizes - 1, 0)).astype(np.int64)
     is_aside = _draw_order(ratings, random_state) < n_aside[ratings.user]
     return ratings.take(~is_aside), ratings.take(is_aside)
+
+
+def _require_share(name: str, value: float) -> None:
+    if not 0 < value < 1:
+        raise ValueError(f"{name} must lie between 0 and 1; got {value}")
 
 
 def _long_enough(ratings: Ratings, at_least: int, need: str) -> tuple[Ratings, int]:
