@@ -63,7 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     metrics = import_metrics(arguments.metrics)
     for name in metrics:
-        metric(name, arguments.convention or "standard")  # a mistake here should not surface after the training
+        metric(name, arguments.convention or "standard")  # a mistake should not surface after the training
     ranker = _build(arguments)
     require_savable(ranker)
     train, validation = _read(arguments)

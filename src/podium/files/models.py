@@ -24,7 +24,7 @@ FORMAT, FORMAT_VERSION = "podium model", 1
 
 
 class Savable(Protocol):
-    """What an object must answer to be saved: its parameters, and the result of fitting."""
+    """The protocol of objects that can be saved: their parameters, and the result of fitting."""
 
     def get_params(self, deep: bool = True) -> dict[str, Any]: ...
 

@@ -116,7 +116,7 @@ class BaseRanker(FittedEstimator):
         callback : function of a :class:`podium.training.Progress`, optional
             Called after each iteration or epoch; returning True stops the training.
         """
-        queries = as_queries(X, y, qid, labelled=True)
+        queries = as_queries(X, y, qid, labeled=True)
         if len(queries) == 0 or queries.n_documents == 0:
             raise ValueError("0 sample(s): there is no document to learn from, and a minimum of 1 is required.")
         require_choice("normalize", self.normalize, NORMALIZATIONS)  # type: ignore[arg-type]
@@ -163,21 +163,17 @@ class BaseRanker(FittedEstimator):
 
         Documents with equal scores are ranked in the order they were given.
         """
-        self._require_fitted()
-        queries = as_queries(X, qid=qid, labelled=False)
-        self._check_features(queries, X)
+        queries, scores = self._scored_lists(X, qid=qid)
         query = queries.query_of_document
-        best_first = np.lexsort((-self._scores(queries), query))  # stable: ties keep their order
+        best_first = np.lexsort((-scores, query))  # stable: ties keep their order
         ranks = np.empty(queries.n_documents, np.int64)
         ranks[best_first] = np.arange(queries.n_documents) - queries.offsets[:-1][query] + 1
         return queries.restore(ranks)
 
     def score(self, X: Any, y: Any = None, qid: Any = None, sample_weight: Any = None) -> float:
         """Return the mean NDCG@10 over the queries under the convention ``standard``; weights as in :meth:`fit`."""
-        self._require_fitted()
-        queries = as_queries(X, y, qid, labelled=True)
-        self._check_features(queries, X)
-        values = metric("ndcg@10").per_query(self._scores(queries), queries.labels, queries.offsets)
+        queries, scores = self._scored_lists(X, y, qid, labeled=True)
+        values = metric("ndcg@10").per_query(scores, queries.labels, queries.offsets)
         return float(np.average(values, weights=query_weights(sample_weight, queries)))
 
     def log_likelihood(self, X: Any, y: Any = None, qid: Any = None) -> float:
@@ -189,10 +185,7 @@ class BaseRanker(FittedEstimator):
         likelihood = None if loss is None else loss.likelihood()
         if likelihood is None:
             raise ValueError(f"{type(self).__name__} does not model probabilities of labels")
-        self._require_fitted()
-        queries = as_queries(X, y, qid, labelled=True)
-        self._check_features(queries, X)
-        scores = self._scores(queries)
+        queries, scores = self._scored_lists(X, y, qid, labeled=True)
         bound = likelihood.bind(queries.labels, queries.offsets)
         return -bound.value_and_gradient(scores, parameters=self.loss_parameters_).value
 
@@ -209,9 +202,18 @@ class BaseRanker(FittedEstimator):
             raise ValueError(
                 f"this {type(self).__name__} looks at whole lists ({why}): give predict the query ids, qid="
             )
-        queries = as_rows_in_order(X) if qid is None else as_queries(X, qid=qid, labelled=False)
+        queries = as_rows_in_order(X) if qid is None else as_queries(X, qid=qid, labeled=False)
         self._check_features(queries, X)
         return queries
+
+    def _scored_lists(
+        self, X: Any, y: Any = None, qid: Any = None, *, labeled: bool = False
+    ) -> tuple[Queries, np.ndarray]:
+        """Return the lists given and their scores in the grouped order."""
+        self._require_fitted()
+        queries = as_queries(X, y, qid, labeled=labeled)
+        self._check_features(queries, X)
+        return queries, self._scores(queries)
 
     def _scores(self, queries: Queries) -> np.ndarray:
         """Return scores in the grouped order."""

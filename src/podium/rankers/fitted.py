@@ -1,4 +1,4 @@
-"""What estimators of lists and of ratings have in common: the result of fitting, and saving it."""
+"""Base class of estimators of lists and of ratings: the result of fitting, and saving it."""
 
 from __future__ import annotations
 

@@ -31,32 +31,32 @@ NO_QID = (
 )
 
 
-def as_queries(X: Any, y: Any = None, qid: Any = None, *, labelled: bool) -> Queries:
+def as_queries(X: Any, y: Any = None, qid: Any = None, *, labeled: bool) -> Queries:
     """Return the queries given as ``Queries``, or as features, labels and query ids in any row order."""
     if isinstance(X, Queries):
         if y is not None or qid is not None:
             raise ValueError("Queries bring their own labels and query ids: leave out y and qid")
-        if labelled:
+        if labeled:
             _ = X.targets  # raises, saying so, if there are none
         return X
-    if labelled and y is None:
+    if labeled and y is None:
         raise ValueError("labels are missing: this requires y to be passed, but the target y is None")
     if qid is None:
         raise ValueError(NO_QID)
-    return Queries(as_features(X), y if labelled else None, qid=qid)
+    return Queries(as_features(X), y if labeled else None, qid=qid)
 
 
 def as_validation_queries(eval_set: Any, eval_qid: Any) -> Queries:
     """Return the queries given as ``Queries``, or as a pair of features and labels with their query ids."""
     if isinstance(eval_set, Queries):
-        queries = as_queries(eval_set, qid=eval_qid, labelled=True)
+        queries = as_queries(eval_set, qid=eval_qid, labeled=True)
     elif not isinstance(eval_set, tuple | list) or len(eval_set) != 2:
         raise ValueError("eval_set must be Queries or a pair (X, y) with their query ids in eval_qid")
     elif eval_qid is None:
         raise ValueError("eval_qid is missing: the query ids of the documents in eval_set")
     else:
         X, y = eval_set
-        queries = as_queries(X, y, eval_qid, labelled=True)
+        queries = as_queries(X, y, eval_qid, labeled=True)
     if queries.n_documents == 0:
         raise ValueError("eval_set holds no document")
     return queries

@@ -9,7 +9,7 @@ import difflib
 import inspect
 from collections import UserDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
 Family = Literal["listwise", "pairwise", "pointwise", "factors", "floor"]
@@ -18,7 +18,7 @@ Kind = Literal["weights", "network", "trees", "features", "factors"]
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """A method as a comparison knows it."""
+    """The facts of a method that tables and comparisons need."""
 
     name: str
     build: Callable[..., Any]
@@ -30,9 +30,9 @@ class Method:
     """Values to try for each parameter, in all combinations; a :class:`~podium.rankers.spaces.Space` also says what
     lies between them, for searches that draw."""
     stochastic: bool = False
-    """Does the result depend on the order in which queries are seen?"""
+    """Whether the result depends on the order in which queries are seen."""
     variant: bool = False
-    """Is it another form of a method that is in the table already? It is then entered by name only, not by ``all``."""
+    """Whether it is another form of a method in the table, which is compared only by name, not by ``all``."""
     kind: Kind = "weights"
     """What its models are: ``weights`` (one per feature: linear, or widths in kernel regression), ``network``,
     ``trees``, ``features`` (single ones, weighted or cut by boosting) or ``factors`` (of users and items)."""
@@ -60,9 +60,16 @@ class MethodTable(UserDict[str, Method]):
         **facts: Any,
     ) -> None:
         """Add a method; parameters as in :class:`Method`."""
-        if name in self:
-            raise ValueError(f"the method {name!r} is in the table already")
-        self[name] = Method(name, build, summary, reference, family, grid or {}, **facts)
+        self._add(Method(name, build, summary, reference, family, grid or {}, **facts))
+
+    def add_variant(self, of: str, name: str, build: Callable[..., Any], summary: str, **facts: Any) -> None:
+        """Add another form of a method that is in the table already; facts that are not given are that method's."""
+        self._add(replace(self[of], name=name, build=build, summary=summary, variant=True, **facts))
+
+    def _add(self, method: Method) -> None:
+        if method.name in self:
+            raise ValueError(f"the method {method.name!r} is in the table already")
+        self[method.name] = method
 
     def find(self, name: str) -> Method:
         """Return the method of this name; raise ValueError, with the nearest names, if there is none."""

@@ -18,7 +18,7 @@ N_TREES = 200
 """Trees grown at most in a comparison, which keeps as many as are best on the validation queries: their rate matters
 little."""
 MODERATE: dict[str, Any] = {"n_trees": N_TREES, "learning_rate": 0.05}
-TREES_GRID: dict[str, Sequence[Any]] = {"n_leaves": [4, 8, 16], "learning_rate": LogUniform(0.03, 0.1)}
+TREES: dict[str, Any] = {"grid": {"n_leaves": [4, 8, 16], "learning_rate": LogUniform(0.03, 0.1)}, "kind": "trees"}
 FEW_LEAVES: dict[str, Sequence[Any]] = {"n_leaves": [4, 16]}
 
 

@@ -7,7 +7,7 @@ from functools import partial
 from podium.losses import Loss, QueryOffsetLoss, RegressionLoss
 from podium.losses.targets import Targets
 from podium.rankers.methods import METHODS
-from podium.rankers.presets.boosted import N_TREES, TREES_GRID, BoostedPreset
+from podium.rankers.presets.boosted import N_TREES, TREES, BoostedPreset
 
 __all__ = ["GBDT", "QueryOffset"]
 
@@ -46,16 +46,13 @@ METHODS.add(
     "boosted trees, least squares on the grades",
     "Friedman, Annals of Statistics 2001",
     "pointwise",
-    TREES_GRID,
-    kind="trees",
+    **TREES,
 )
-METHODS.add(
+METHODS.add_variant(
+    "gbdt",
     "query-offset",
     partial(QueryOffset, n_trees=N_TREES),
     "boosted trees, least squares up to a constant for each query",
-    "Moon et al., WSDM 2010",
-    "listwise",
-    TREES_GRID,
-    variant=True,
-    kind="trees",
+    reference="Moon et al., WSDM 2010",
+    family="listwise",
 )

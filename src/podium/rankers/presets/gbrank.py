@@ -46,13 +46,11 @@ METHODS.add(
     {**FEW_LEAVES, "ties": [0.0, 0.1, 1.0]},
     kind="trees",
 )
-METHODS.add(
+METHODS.add_variant(
+    "gbrank",
     "gbrank-reg",
     partial(GBRank, **MODERATE),
     "GBRank with a regression term",
-    "Moon et al., WSDM 2010",
-    "pairwise",
-    {**FEW_LEAVES, "regression": LogUniform(0.01, 0.1, 1.0)},
-    variant=True,
-    kind="trees",
+    reference="Moon et al., WSDM 2010",
+    grid={**FEW_LEAVES, "regression": LogUniform(0.01, 0.1, 1.0)},
 )

@@ -7,7 +7,7 @@ from functools import partial
 from podium.losses import IntervalRankLoss, IsotonicLoss, Loss
 from podium.losses.targets import Targets
 from podium.rankers.methods import METHODS
-from podium.rankers.presets.boosted import FEW_LEAVES, MODERATE, N_TREES, TREES_GRID, BoostedPreset
+from podium.rankers.presets.boosted import FEW_LEAVES, MODERATE, N_TREES, TREES, BoostedPreset
 from podium.rankers.spaces import LogUniform
 
 __all__ = ["IntervalRank", "IsotonicRank"]
@@ -69,23 +69,18 @@ METHODS.add(
     {**FEW_LEAVES, "separation": LogUniform(1.0, 10.0, 100.0)},
     kind="trees",
 )
-METHODS.add(
+METHODS.add_variant(
+    "intervalrank",
     "intervalrank-reg",
     partial(IntervalRank, separation=10.0, **MODERATE),
     "IntervalRank with a regression term",
-    "Moon et al., WSDM 2010",
-    "listwise",
-    {**FEW_LEAVES, "regression": LogUniform(0.01, 0.1, 1.0)},
-    variant=True,
-    kind="trees",
+    grid={**FEW_LEAVES, "regression": LogUniform(0.01, 0.1, 1.0)},
 )
-METHODS.add(
+METHODS.add_variant(
+    "intervalrank",
     "isotonicrank",
     partial(IsotonicRank, n_trees=N_TREES),
     "boosted trees, least change that orders the pairs",
-    "Zheng et al., Allerton 2008",
-    "listwise",
-    TREES_GRID,
-    variant=True,
-    kind="trees",
+    reference="Zheng et al., Allerton 2008",
+    **TREES,
 )

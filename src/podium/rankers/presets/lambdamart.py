@@ -6,7 +6,7 @@ from functools import partial
 
 from podium.losses import LambdaRankLoss, Loss
 from podium.rankers.methods import METHODS
-from podium.rankers.presets.boosted import N_TREES, TREES_GRID, BoostedPreset
+from podium.rankers.presets.boosted import N_TREES, TREES, BoostedPreset
 
 __all__ = ["LambdaMART"]
 
@@ -49,6 +49,5 @@ METHODS.add(
     "boosted trees on LambdaRank's gradients",
     "Wu et al., Information Retrieval 2010",
     "listwise",
-    TREES_GRID,
-    kind="trees",
+    **TREES,
 )

@@ -7,7 +7,7 @@ from functools import partial
 from podium.core.random_state import seed_of
 from podium.losses import ListMLELoss, Loss
 from podium.rankers.methods import METHODS
-from podium.rankers.presets.boosted import FEW_LEAVES, MODERATE, TREES_GRID, on_trees
+from podium.rankers.presets.boosted import FEW_LEAVES, MODERATE, TREES, on_trees
 from podium.rankers.presets.linear import LinearPreset
 from podium.rankers.spaces import LogUniform
 
@@ -39,23 +39,14 @@ METHODS.add(
     "listwise",
     {"l2": LogUniform(0.1, 1.0, 10.0, 100.0)},  # the loss is a sum over documents, so its penalties are larger
 )
-METHODS.add(
-    "listmle-trees",
-    partial(on_trees, ListMLELoss),
-    "ListMLE's loss on boosted trees",
-    "Xia et al., ICML 2008",
-    "listwise",
-    TREES_GRID,
-    variant=True,
-    kind="trees",
+METHODS.add_variant(
+    "listmle", "listmle-trees", partial(on_trees, ListMLELoss), "ListMLE's loss on boosted trees", **TREES
 )
-METHODS.add(
+METHODS.add_variant(
+    "listmle-trees",
     "listmle-trees-reg",
     partial(on_trees, ListMLELoss, **MODERATE),
     "ListMLE's loss on boosted trees with a regression term",
-    "Moon et al., WSDM 2010",
-    "listwise",
-    {**FEW_LEAVES, "regression": LogUniform(0.01, 0.1, 1.0)},
-    variant=True,
-    kind="trees",
+    reference="Moon et al., WSDM 2010",
+    grid={**FEW_LEAVES, "regression": LogUniform(0.01, 0.1, 1.0)},
 )

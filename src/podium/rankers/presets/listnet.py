@@ -6,7 +6,7 @@ from functools import partial
 
 from podium.losses import ListNetLoss, Loss
 from podium.rankers.methods import METHODS
-from podium.rankers.presets.boosted import TREES_GRID, on_trees
+from podium.rankers.presets.boosted import TREES, on_trees
 from podium.rankers.presets.linear import LinearPreset
 from podium.rankers.spaces import LogUniform
 
@@ -49,13 +49,6 @@ METHODS.add(
     "listwise",
     {"l2": LogUniform(1e-4, 1e-3, 1e-2, 1e-1)},
 )
-METHODS.add(
-    "listnet-trees",
-    partial(on_trees, ListNetLoss),
-    "ListNet's loss on boosted trees",
-    "Cao et al., ICML 2007",
-    "listwise",
-    TREES_GRID,
-    variant=True,
-    kind="trees",
+METHODS.add_variant(
+    "listnet", "listnet-trees", partial(on_trees, ListNetLoss), "ListNet's loss on boosted trees", **TREES
 )

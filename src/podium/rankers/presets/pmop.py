@@ -9,15 +9,13 @@ import numpy as np
 
 from podium.core.parameters import require_count
 from podium.core.random_state import seed_of
-from podium.data.queries import Queries
 from podium.losses.base import Loss
 from podium.losses.pmop.loss import PMOPLoss
 from podium.numerics.random import streams
 from podium.numerics.subsets.answers import best_group, sample_partitions
 from podium.numerics.subsets.sampling import ARITHMETIC, GEOMETRIC
-from podium.rankers.inputs import as_queries
 from podium.rankers.methods import METHODS
-from podium.rankers.presets.boosted import TREES_GRID, on_trees
+from podium.rankers.presets.boosted import TREES, on_trees
 from podium.rankers.presets.linear import LinearPreset
 from podium.rankers.spaces import LogUniform
 from podium.training.base import Trainer
@@ -86,7 +84,7 @@ class PMOP(LinearPreset):
         Under the arithmetic potential about half of a long list shares the best group, whatever the scores: only the
         one document that leads it is chosen by score. Under the geometric potential all members are chosen by score.
         """
-        queries, scores = self._lists(X, qid)
+        queries, scores = self._scored_lists(X, qid=qid)
         return queries.restore(best_group(self._kind(), scores, queries.offsets))
 
     def pair_probabilities(
@@ -98,19 +96,13 @@ class PMOP(LinearPreset):
         of each list drawn from the model (exact draws, seeded by ``random_state``): the standard error is at most
         1/(2√n_samples).
         """
-        queries, scores = self._lists(X, qid)
+        queries, scores = self._scored_lists(X, qid=qid)
         place = queries.restore(np.arange(queries.n_documents))
         i, j = (place[np.atleast_1d(np.asarray(rows, np.int64))] for rows in (first, second))
         return pairs_in_lists(self._kind(), scores, queries.offsets, i, j, n_samples, seed_of(self.random_state))
 
     def _kind(self) -> int:
         return potential_kind(self.potential)
-
-    def _lists(self, X: Any, qid: Any) -> tuple[Queries, np.ndarray]:
-        self._require_fitted()
-        queries = as_queries(X, qid=qid, labelled=False)
-        self._check_features(queries, X)
-        return queries, self._scores(queries)
 
 
 def potential_kind(potential: Any) -> int:
@@ -151,23 +143,12 @@ for _name, _method, _inference in (
     ("pmop-gibbs", "gibbs", "sampled: Gibbs"),
     ("pmop-mh", "mh", "sampled: Metropolis-Hastings"),
 ):
-    METHODS.add(
+    METHODS.add_variant(
+        "pmop",
         _name,
         partial(PMOP, potential="geometric", method=_method),
         f"PMOP with the geometric potential, {_inference}",
-        "Truyen et al., SDM 2011",
-        "listwise",
-        {"l2": LogUniform(1e-2, 1e-1, 1.0, 10.0)},
+        grid={"l2": LogUniform(1e-2, 1e-1, 1.0, 10.0)},
         stochastic=_method != "exact",
-        variant=True,
     )
-METHODS.add(
-    "pmop-trees",
-    partial(on_trees, PMOPLoss),
-    "PMOP's loss on boosted trees",
-    "Truyen et al., SDM 2011",
-    "listwise",
-    TREES_GRID,
-    variant=True,
-    kind="trees",
-)
+METHODS.add_variant("pmop", "pmop-trees", partial(on_trees, PMOPLoss), "PMOP's loss on boosted trees", **TREES)

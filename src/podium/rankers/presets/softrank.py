@@ -11,7 +11,6 @@ import numpy as np
 from podium.losses.base import Loss
 from podium.losses.softrank import SoftRankLoss, rank_distribution
 from podium.metrics import Metric
-from podium.rankers.inputs import as_queries
 from podium.rankers.methods import METHODS
 from podium.rankers.presets.restarted import RestartedPreset
 from podium.rankers.spaces import LogUniform
@@ -83,12 +82,8 @@ class SoftRank(RestartedPreset):
         (n_documents, longest list), rows in the order given; zeros where a list ends. ``qid`` is required, except
         with :class:`podium.Queries`.
         """
-        self._require_fitted()
-        queries = as_queries(X, qid=qid, labelled=False)
-        self._check_features(queries, X)
-        return queries.restore(
-            rank_distribution(self._scores(queries), queries.offsets, self.sigma_, self.approximation)
-        )
+        queries, scores = self._scored_lists(X, qid=qid)
+        return queries.restore(rank_distribution(scores, queries.offsets, self.sigma_, self.approximation))
 
 
 METHODS.add(
