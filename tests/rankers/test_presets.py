@@ -10,7 +10,7 @@ import pytest
 
 import podium
 from podium import losses
-from podium.rankers.methods import METHODS
+from podium.rankers.methods import METHODS, MethodTable, accepted
 from podium.scorers import Linear
 from podium.training import LBFGS, Stochastic
 
@@ -77,3 +77,27 @@ def test_the_table_of_methods(name) -> None:
     described = inspect.getdoc(type(ranker)) or ""
     for parameter in ranker.get_params(deep=False):
         assert re.search(rf"^(\w+, )*{parameter}\b", described, re.MULTILINE), parameter
+
+
+def test_tables_of_methods() -> None:
+    table = MethodTable()
+    table.add("b", podium.RandomRanker, "chance", "folklore", "floor")
+    table.add("z", podium.ListNet, "z", "Z 1999", "listwise", {"l2": [1.0]}, stochastic=True)
+    table.add_variant("z", "y", podium.ListMLE, "y", grid={"l2": [2.0]})
+    assert list(table) == ["y", "z", "b"]  # by family, then by name
+    assert table["y"].variant
+    assert not table["z"].variant
+    assert (table["y"].reference, table["y"].stochastic, table["y"].grid) == ("Z 1999", True, {"l2": [2.0]})
+    assert table.find("z").build is podium.ListNet
+    assert "z" not in METHODS
+    with pytest.raises(ValueError, match="'z' is in the table already"):
+        table.add("z", podium.ListNet, "z", "Z 1999", "listwise")
+    with pytest.raises(ValueError, match=r"no method named 'lisnet'; there are .*\. Did you mean listnet"):
+        METHODS.find("lisnet")
+
+
+def test_settings_that_a_method_accepts() -> None:
+    settings = {"normalize": "minmax", "random_state": 1}
+    assert accepted(podium.ListNet, settings) == settings
+    assert accepted(podium.RandomRanker, settings) == {"random_state": 1}
+    assert accepted(lambda **any_: any_, settings) == settings

@@ -152,15 +152,15 @@ def test_metrics_beyond_1_are_refused(queries) -> None:
 def test_the_loss_falls_and_the_best_round_is_kept(queries, kind) -> None:
     weighting = kind(queries, np.ones(len(queries)), 20, True, True)
     validation = Validation(queries, metric("ndcg@3"))
-    told = []
-    rules, story = BoostingLoop(40, patience=10).run(weighting, queries, validation, told.append)
-    assert story.losses[-1] < story.losses[0]
-    assert len(rules) == story.best_iter == 1 + int(np.argmax(story.validation))
-    assert [progress.validation for progress in told] == list(story.validation)
-    every, story = BoostingLoop(40, early_stopping=False).run(weighting, queries, validation)
-    assert (len(every), story.best_iter, story.n_iter) == (story.n_iter, None, len(story.validation))
-    stopped, story = BoostingLoop(40).run(weighting, queries, callback=lambda progress: progress.iteration == 3)
-    assert (len(stopped), story.converged) == (3, None)
+    reports = []
+    rules, end = BoostingLoop(40, patience=10).run(weighting, queries, validation, reports.append)
+    assert end.losses[-1] < end.losses[0]
+    assert len(rules) == end.best_iter == 1 + int(np.argmax(end.validation))
+    assert [progress.validation for progress in reports] == list(end.validation)
+    every, end = BoostingLoop(40, early_stopping=False).run(weighting, queries, validation)
+    assert (len(every), end.best_iter, end.n_iter) == (end.n_iter, None, len(end.validation))
+    stopped, end = BoostingLoop(40).run(weighting, queries, callback=lambda progress: progress.iteration == 3)
+    assert (len(stopped), end.converged) == (3, None)
 
 
 def test_ctrl_c_keeps_the_rules_so_far(queries) -> None:
@@ -170,8 +170,8 @@ def test_ctrl_c_keeps_the_rules_so_far(queries) -> None:
 
     weighting = ExponentialWeighting(queries, np.ones(len(queries)), 20, True, True)
     with pytest.warns(UserWarning, match="interrupted"):
-        rules, story = BoostingLoop(40).run(weighting, queries, callback=interrupt)
-    assert (len(rules), story.interrupted) == (4, True)
+        rules, end = BoostingLoop(40).run(weighting, queries, callback=interrupt)
+    assert (len(rules), end.interrupted) == (4, True)
 
 
 def test_nothing_more_to_learn_ends_it() -> None:
@@ -181,8 +181,8 @@ def test_nothing_more_to_learn_ends_it() -> None:
         (rule,), _ = BoostingLoop(1).run(kind(queries, np.ones(1), 5, True, True), queries)
         assert rule == Rule(0, LARGEST_WEIGHT, 0.5)
         tied = queries.with_labels([1.0, 1.0])
-        rules, story = BoostingLoop(3).run(kind(tied, np.ones(1), 5, True, True), tied)
-        assert (rules, story.converged, story.n_iter) == ([], True, 0)
+        rules, end = BoostingLoop(3).run(kind(tied, np.ones(1), 5, True, True), tied)
+        assert (rules, end.converged, end.n_iter) == ([], True, 0)
 
 
 def test_small_pieces() -> None:
