@@ -147,7 +147,7 @@ def movielens_page(comparisons: dict[int, Comparison], today: datetime.date) -> 
 
 
 def when_and_where(comparison: Comparison, today: datetime.date) -> str:
-    about, machine = comparison.described, comparison.described.get("machine", {})
+    about, machine = comparison.run_facts, comparison.described.get("machine", {})
     versions = ", ".join(f"{name} {version}" for name, version in about.get("versions", {}).items())
     fitted = sum(row.search_seconds for row in comparison.rows)
     return (
@@ -173,7 +173,7 @@ def picked(comparison: Comparison) -> list[str]:
         f"So the pick is **{best}** (by {comparison.primary} there, {rehearsal.best}). "
         "No choice on a fold used its own test part; but the folds rotate: "
         "a test query of one fold is a validation query of another. "
-        f"The rehearsal took {duration(rehearsal.described.get('total_seconds', 0.0))}.",
+        f"The rehearsal took {duration(rehearsal.run_facts.get('total_seconds', 0.0))}.",
         "",
         *beside_official(comparison, best),
     ]

@@ -16,10 +16,9 @@ from scipy.stats import spearmanr
 
 from podium.experiments import Comparison
 from podium.experiments.report import page
-from podium.experiments.report.blob import _history, blob, embedded
+from podium.experiments.report.page_data import _history, embedded, page_data
 from podium.experiments.report.rankings import DEPTH, _short
-from podium.experiments.result.beside import beside
-from podium.experiments.result.published import PublishedRow, PublishedTable
+from podium.experiments.result.published import PublishedRow, PublishedTable, paired_tables
 from podium.experiments.run.outcomes import ModelSummary
 
 EVIL = "<script>alert('x')</script>|&\"'"
@@ -108,7 +107,7 @@ def test_embedded_figures_cannot_end_their_element():
 
 
 def test_figures_are_those_of_the_table(small_comparison):
-    content = blob(small_comparison)
+    content = page_data(small_comparison)
     for method, row in zip(content["methods"], small_comparison.rows, strict=True):
         assert method["name"] == row.method
         for name, (mean, low, high) in method["means"].items():
@@ -127,7 +126,7 @@ def test_small_differences_and_missing_values_count_alike_everywhere(make_compar
         mine.per_query["map"][:] = [value + 2e-6 for value in theirs.per_query["map"]]
     for result in c.results:
         result.per_query["map"][0] = float("nan")  # nothing to find: in each fold one query has no value
-    content = blob(c)
+    content = page_data(c)
     assert content["duels"][0][1] == content["queries"]["valued"] == 5
     assert content["queries"]["total"] == 7
     one, other = content["values"]["map"]
@@ -138,14 +137,14 @@ def test_families(make_comparison):
     facts = {"blend": {"family": "blend"}, "pmop": {"family": "own"}}  # the caller's own, whatever its name
     c = make_comparison(methods=["blend", "listnet", "plain", "pmop"], facts=facts)
     expected = {"blend": "blend", "listnet": "listwise", "plain": "own", "pmop": "own"}
-    assert {method["name"]: method["family"] for method in blob(c)["methods"]} == expected
+    assert {method["name"]: method["family"] for method in page_data(c)["methods"]} == expected
     text = page(c)
     assert '<tr data-method="blend" data-family="blend">' in text.replace(' class="best"', "")
     assert 'data-family="blend">blend</button>' in text
 
 
 def test_the_curve_is_the_mean_of_the_folds_means(small_comparison):
-    for method, row in zip(blob(small_comparison)["methods"], small_comparison.rows, strict=True):
+    for method, row in zip(page_data(small_comparison)["methods"], small_comparison.rows, strict=True):
         curves = [small_comparison.arrays(result).curve for result in row.results]
         expected = np.mean([curve.mean(axis=0) for curve in curves], axis=0)
         np.testing.assert_allclose(method["curve"], expected, atol=6e-5)
@@ -160,14 +159,14 @@ def test_the_curve_of_seeds_and_repeated_queries(make_comparison):
         for qid, line in zip(result.qids, c.arrays(result).curve, strict=True):
             sums.setdefault(qid, []).append(line)
     expected = np.mean([np.mean(lines, axis=0) for lines in sums.values()], axis=0)
-    np.testing.assert_allclose(blob(c)["methods"][0]["curve"], expected, atol=1e-4)
-    assert len(blob(c)["queries"]["ids"]) == len(sums) == c.n_queries
+    np.testing.assert_allclose(page_data(c)["methods"][0]["curve"], expected, atol=1e-4)
+    assert len(page_data(c)["queries"]["ids"]) == len(sums) == c.n_queries
     choices = page(c).split('id="choices"')[1].split("</table>")[0]
     assert choices.count("<td") == len(c.rows) * len(c.folds)  # one cell a fold, however many seeds
 
 
 def test_rankings_by_hand(small_comparison):
-    content = blob(small_comparison)
+    content = page_data(small_comparison)
     for number in (0, 4):  # one of each fold: the first has four queries
         ranking = content["rankings"][number]
         row = small_comparison.rows[0]
@@ -198,13 +197,13 @@ def test_agreement_is_spearmans_correlation(small_comparison):
         offsets = one.part.offsets
         for start, end in pairwise(offsets):
             correlations.append(spearmanr(one.scores[start:end], other.scores[start:end]).statistic)
-    assert blob(small_comparison)["agreement"][0][1] == pytest.approx(np.mean(correlations), abs=6e-4)
+    assert page_data(small_comparison)["agreement"][0][1] == pytest.approx(np.mean(correlations), abs=6e-4)
 
 
 def test_methods_that_score_all_alike_have_no_agreement(make_comparison):
     c = make_comparison(methods=["constant", "other"], constant=["constant"])
     flat = next(i for i, row in enumerate(c.rows) if row.method == "constant")
-    assert blob(c)["agreement"][flat] == [None, None]
+    assert page_data(c)["agreement"][flat] == [None, None]
 
 
 def test_a_long_history_has_the_value_of_what_was_kept(make_comparison):
@@ -219,14 +218,14 @@ def test_one_candidate_of_equals_is_the_chosen_one(make_comparison):
     c = make_comparison(methods=["lucky"])
     for result in c.results:
         result.trials.append(result.trials[-1])  # another start that came to the same
-    trials = blob(c)["methods"][0]["trials"]
+    trials = page_data(c)["methods"][0]["trials"]
     assert [(fold, value, chosen) for fold, _, value, _, chosen, _ in trials] == [
         (fold, value, chosen) for fold in (0, 1) for value, chosen in ((0.1, False), (1.0, True), (1.0, False))
     ]
 
 
 def test_weights_are_shares_and_history_is_kept(small_comparison):
-    method = blob(small_comparison)["methods"][0]
+    method = page_data(small_comparison)["methods"][0]
     # the fixture's weights are 1, -3 and 0 in both folds
     assert method["weights"]["features"] == [1, 0]
     assert method["weights"]["mean"] == [-0.75, 0.25]
@@ -238,7 +237,7 @@ def test_weights_are_shares_and_history_is_kept(small_comparison):
 
 def test_without_details_the_page_still_stands(make_comparison):
     c = make_comparison(details=False)
-    content = blob(c)
+    content = page_data(c)
     assert content["rankings"] is None
     assert content["agreement"] is None
     text = page(c)
@@ -249,7 +248,7 @@ def test_without_details_the_page_still_stands(make_comparison):
 
 def test_a_page_about_users_and_items_says_so(make_comparison):
     text = page(make_comparison(unit="user", item="item"))
-    assert "Who wins on how many users" in text
+    assert "Wins over users" in text
     assert "test users" in text
 
 
@@ -273,15 +272,15 @@ def test_published_figures_stand_beside_ours(make_comparison):
     c.published = [PublishedTable(*about, rows, exact=True), PublishedTable("Toy 3.0", *about[1:], rows)]
     ours = next(row for row in c.rows if row.method == "listnet").estimates
     chosen = next(row for row in c.rows if row.method == c.pick)
-    (exact,) = beside(c, exact=True)
+    (exact,) = paired_tables(c, exact=True)
     assert exact.metrics == ["ndcg@1", "map"]
-    assert [(line.published, line.ours) for line in exact.lines] == [
+    assert [(line.published, line.ours) for line in exact.pairs] == [
         ("RankSVM", None),
         ("ListNet <1>", "listnet"),
         ("best of each column", chosen.method),
     ]
-    assert exact.lines[1].figures == {"ndcg@1": (0.25, ours["ndcg@1"].mean), "map": (0.5, ours["map"].mean)}
-    assert exact.lines[2].figures["map"] == (0.5, chosen.estimates["map"].mean)
+    assert exact.pairs[1].figures == {"ndcg@1": (0.25, ours["ndcg@1"].mean), "map": (0.5, ours["map"].mean)}
+    assert exact.pairs[2].figures["map"] == (0.5, chosen.estimates["map"].mean)
     text = page(c)
     assert text.count('<tr class="published"') == 2  # in the leaderboard: the exact table's rows alone
     assert "Context, other data: Toy 3.0" in text
@@ -299,14 +298,14 @@ def test_thirty_methods_on_a_hundred_queries_stay_small(make_comparison):
 
 
 def test_a_page_has_room_for_so_many_queries_only(make_comparison, monkeypatch):
-    from podium.experiments.report import blob as module
+    from podium.experiments.report import page_data as module
     from podium.experiments.report import rankings
 
     c = make_comparison()
     n_methods = len(c.rows)
     monkeypatch.setattr(module, "VALUES", 3 * n_methods)  # room for three of the seven queries, one metric
     monkeypatch.setattr(rankings, "PLACES", DEPTH * n_methods)  # and for the rankings of one
-    content = blob(c)
+    content = page_data(c)
     assert len(content["queries"]["ids"]) <= 3
     assert content["queries"]["total"] == c.n_queries
     assert list(content["values"]) == ["map"]

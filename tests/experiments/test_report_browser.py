@@ -220,7 +220,7 @@ def test_the_keyboard_is_enough(four, open_report):
 
 def test_going_back_brings_the_view_back(four, open_report):
     page = open_report(four)
-    for address in ("sort=ndcg@1&query=q1001", "sort=ndcg@5", "setting"):
+    for address in ("sort=ndcg@1&query=q1001", "sort=ndcg@5", "setup"):
         page.evaluate(f"location.hash = '{address}'")
     board = f"JSON.stringify({ORDER})"
     for metric in ("ndcg@5", "ndcg@1", "map"):

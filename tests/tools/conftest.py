@@ -50,7 +50,7 @@ def comparison(reproduce: ModuleType) -> Comparison:
         ("random", 0): (0.9, 0.1),
     }
     found = made(reproduce, figures, [0, 1], rehearsal)
-    found.described = {"machine": {"cores": 2, "cpu": "a processor"}, "versions": {"numpy": "9"}, "total_seconds": 600}
+    found.run_facts = {"machine": {"cores": 2, "cpu": "a processor"}, "versions": {"numpy": "9"}, "total_seconds": 600}
     found.__dict__["published"] = [replace(table("ohsumed-letor2"), exact=True), table("ohsumed-letor3")]
     return found
 

@@ -1,37 +1,46 @@
-"""``podium report``: the report and the tables of a comparison, made again from what its run left."""
+"""``podium report``: write the report and the tables of a stored comparison again."""
 
 from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from podium.experiments import Comparison
 
-HELP = "make the report and tables of a finished comparison again"
+HELP = "write the report and tables of a finished comparison again"
 DESCRIPTION = """\
-Make the report of a comparison again from the folder of its run, and its table as text, Markdown, LaTeX or CSV. All
-have the same figures. Nothing is trained, and nothing is evaluated."""
+Write the report of a comparison again from the folder of its run, or its table as text, Markdown, LaTeX or CSV. The
+figures are those of the run: nothing is trained or evaluated."""
 EXAMPLES = """\
 examples:
-  podium report podium-runs/OHSUMED                          all files in the folder of the run
-  podium report podium-runs/OHSUMED -o ohsumed.html          the report alone, elsewhere
-  podium report podium-runs/OHSUMED --format latex           the table, to the terminal
+  podium report podium-runs/OHSUMED                          all files, in the folder of the run
+  podium report podium-runs/OHSUMED -o ohsumed.html          only the report, as ohsumed.html
+  podium report podium-runs/OHSUMED --format latex           the table, printed
   podium report podium-runs/OHSUMED -o table.tex"""
 
-FORMATS = ("html", "markdown", "latex", "csv", "text")
+_WRITERS: dict[str, Callable[[Comparison], str]] = {
+    "html": lambda comparison: comparison.to_html(),
+    "markdown": lambda comparison: comparison.to_markdown(),
+    "latex": lambda comparison: comparison.to_latex(),
+    "csv": lambda comparison: comparison.to_csv(),
+    "text": str,
+}
 _SUFFIXES = {".html": "html", ".htm": "html", ".md": "markdown", ".tex": "latex", ".csv": "csv", ".txt": "text"}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("folder", metavar="RUN", help="the folder of a comparison, as `podium compare --out` left it")
+    parser.add_argument("folder", metavar="RUN", help="the folder of a run, as given to `podium compare --out`")
     parser.add_argument(
-        "-o", "--output", metavar="FILE", help="where it goes (default: the report into RUN, a table to the terminal)"
+        "-o", "--output", metavar="FILE", help="file to write (default: the report in RUN; a table is printed)"
     )
     parser.add_argument(
-        "--format", choices=FORMATS, help="what to make (default: by FILE's ending; without FILE, everything, in RUN)"
+        "--format",
+        choices=list(_WRITERS),
+        help="what to write (default: by the ending of FILE; without FILE, all files, in RUN)",
     )
 
 
@@ -46,7 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         _one(comparison, folder, arguments)
     if missing := comparison.failed:
-        print(f"podium: not complete: {', '.join(missing)}; see the report", file=sys.stderr)
+        print(f"podium: incomplete: {', '.join(missing)}; see the report", file=sys.stderr)
     return 0
 
 
@@ -55,27 +64,15 @@ def _one(comparison: Comparison, folder: Path, arguments: argparse.Namespace) ->
     kind = arguments.format or _by_ending(arguments.output)
     if output is None and kind == "html":
         output = folder / "report.html"
-    text = _made(comparison, kind)
+    made = _WRITERS[kind](comparison)
     if output is None:
-        print(text.rstrip("\n"))
+        print(made.rstrip("\n"))
         return
     from podium.core.atomic import atomic_write
 
     with atomic_write(output) as file:
-        file.write(text if text.endswith("\n") else f"{text}\n")
+        file.write(made if made.endswith("\n") else f"{made}\n")
     print(f"{'Report' if kind == 'html' else 'Table'}: {output}")
-
-
-def _made(comparison: Comparison, kind: str) -> str:
-    if kind == "text":
-        return str(comparison)
-    make = {
-        "html": comparison.to_html,
-        "markdown": comparison.to_markdown,
-        "latex": comparison.to_latex,
-        "csv": comparison.to_csv,
-    }
-    return make[kind]()
 
 
 def _by_ending(name: str) -> str:
@@ -83,5 +80,5 @@ def _by_ending(name: str) -> str:
         return _SUFFIXES[Path(name).suffix.lower()]
     except KeyError:
         raise ValueError(
-            f"what should {name} hold? Its ending is none of {', '.join(_SUFFIXES)}; say it with --format"
+            f"the ending of {name} is none of {', '.join(_SUFFIXES)}; name the format with --format"
         ) from None

@@ -1,33 +1,36 @@
-"""Where methods agree and where they do not: duels over queries, correlation of their rankings."""
+"""Agreement of methods: wins over queries, correlation of their rankings."""
 
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from podium.experiments.report.rankings import by_fold
-from podium.experiments.result.comparison import Comparison
-from podium.experiments.result.rows import MethodSummary
 from podium.experiments.result.statistics import TIE
+from podium.experiments.result.summary import MethodSummary
+
+if TYPE_CHECKING:
+    from podium.experiments.result.comparison import Comparison
 
 SAMPLED = 400
-"""Queries over which correlations of rankings are averaged; more would not change the second digit."""
+"""About how many queries correlations are averaged over; more would not change the second digit."""
 
 
 def duels(comparison: Comparison, rows: list[MethodSummary]) -> list[list[int]]:
-    """On how many queries the method of a row is better, by the primary metric, than the method of a column."""
+    """Return on how many queries the row's method is better, by the primary metric, than the column's."""
     values = _values(comparison, rows)
     return [[int((one > other + TIE).sum()) for other in values] for one in values]
 
 
 def n_valued(comparison: Comparison, rows: list[MethodSummary]) -> int:
-    """How many queries these are of: those on which every method has a value."""
+    """Return the number of queries on which every method has a value."""
     return int((~np.isnan(_values(comparison, rows)).any(axis=0)).sum())
 
 
 def agreement(comparison: Comparison, rows: list[MethodSummary]) -> list[list[float | None]] | None:
-    """Spearman's correlation of the scores of each two methods within a query, averaged over queries that have one."""
+    """Return Spearman's correlation of each two methods' scores within a query, averaged over queries that have one."""
     folds = by_fold(comparison, rows)
     if folds is None or len(rows) < 2:
         return None
@@ -48,14 +51,14 @@ def agreement(comparison: Comparison, rows: list[MethodSummary]) -> list[list[fl
 
 
 def _values(comparison: Comparison, rows: list[MethodSummary]) -> np.ndarray:
-    """(methods × queries) values of the primary metric."""
+    """Return the values of the primary metric, (methods, queries)."""
     if not rows:
         return np.empty((0, 0))
     return np.stack([comparison.values(row.method, comparison.primary) for row in rows])
 
 
 def _spearman(scores: np.ndarray) -> np.ndarray:
-    """Between the rows; NaN for a row whose scores are all equal."""
+    """Return the correlations between the rows; NaN for a row whose scores are all equal."""
     from scipy.stats import rankdata
 
     ranks = rankdata(scores, axis=1)

@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from html import escape
 from math import isnan
 
-from podium.experiments.result.rows import Estimate
+from podium.experiments.result.summary import Estimate
 
 
 def section(name: str, heading: str, *parts: str, lead: str = "") -> str:
-    """A part of the page with a name to link to; nothing if it has no content."""
+    """Return a part of the page with a name to link to; nothing if it has no content."""
     content = "\n".join(part for part in parts if part)
     if not content:
         return ""
@@ -22,7 +22,7 @@ def section(name: str, heading: str, *parts: str, lead: str = "") -> str:
 
 
 def figure(name: str) -> str:
-    """A place that the page's script draws into."""
+    """Return an element that the page's script draws into."""
     return f'<div class="figure" id="{name}"></div>'
 
 
@@ -36,7 +36,7 @@ def table(caption: str, heads: Iterable[str], rows: Iterable[str], *, name: str 
 
 
 def head(text: str, *, sort: str | None = None, key: str = "", number: bool = False, sorted_by: bool = False) -> str:
-    """A column's heading; with ``sort``, a button that sorts, first in that order."""
+    """Return the heading of a column; with ``sort``, a button that sorts, first in that order."""
     kind = ' class="number"' if number else ""
     if sort is None:
         return f'<th scope="col"{kind}>{escape(text)}</th>'
@@ -53,7 +53,7 @@ def row_head(text: str, more: str = "") -> str:
 
 
 def cell(text: str, more: str = "", *, kind: str = "", value: float | None = None) -> str:
-    """A table cell with a smaller second line; ``value`` is what it is sorted by, and without one it is last."""
+    """Return a table cell with a smaller second line; it is sorted by ``value``, and last if there is none."""
     small = f"<small>{escape(more)}</small>" if more else ""
     sorts = "" if value is None or isnan(value) else f' data-value="{value!r}"'
     classes = f' class="{kind}"' if kind else ""
@@ -71,7 +71,7 @@ def bullets(items: Iterable[str], kind: str = "notes") -> str:
 
 
 def whisker(estimate: Estimate, low: float, high: float, *, strong: bool = False) -> str:
-    """A mean and its interval on the scale ``low`` … ``high``, to stand in a table row; an arrow if it lies below."""
+    """Return a drawing of a mean and its interval on the scale ``low`` … ``high``; an arrow if the mean is below."""
     left, middle, right = (_place(value, low, high) for value in (estimate.low, estimate.mean, estimate.high))
     label = f"{estimate.mean:.4f}, 95 % interval {estimate.low:.4f} to {estimate.high:.4f}"
     if estimate.mean < low:
@@ -81,7 +81,7 @@ def whisker(estimate: Estimate, low: float, high: float, *, strong: bool = False
 
 
 def dot(value: float, low: float, high: float) -> str:
-    """A figure without an interval on the same scale; it too becomes an arrow if it lies below."""
+    """Return a drawing of a figure without an interval on the same scale; an arrow if it is below."""
     drawn = _BELOW if value < low else f'<circle cx="{_place(value, low, high):.1f}" cy="8" r="3.5"/>'
     return _scale(f"{value:.4f}", drawn, "hollow")
 

@@ -1,20 +1,23 @@
-"""The leaderboard: every method with intervals and marks, published figures beside ours, sortable and filterable."""
+"""The leaderboard: every method with intervals and marks, with published rows, sortable and filterable."""
 
 from __future__ import annotations
 
 from html import escape
+from typing import TYPE_CHECKING
 
-from podium.experiments.report.blob import family
 from podium.experiments.report.html import bullets, cell, head, row_head, section, table, whisker
+from podium.experiments.report.page_data import family
 from podium.experiments.report.published import published_rows
-from podium.experiments.result.comparison import Comparison
-from podium.experiments.result.rows import MethodSummary
 from podium.experiments.result.statistics import Paired
+from podium.experiments.result.summary import MethodSummary
 from podium.experiments.result.table import notes, seconds
+
+if TYPE_CHECKING:
+    from podium.experiments.result.comparison import Comparison
 
 
 def leaderboard(comparison: Comparison) -> str:
-    """The section; its rows are in the order of the primary metric."""
+    """Return the section; its rows are in the order of the primary metric."""
     primary = comparison.primary
     others = [name for name in comparison.metrics if name != primary]
     low, high = _range(comparison)
@@ -47,7 +50,7 @@ def leaderboard(comparison: Comparison) -> str:
 
 
 def _range(comparison: Comparison) -> tuple[float, float]:
-    """The scale of the intervals. Chance lies so far below that it would leave the others no room on it."""
+    """Return the scale of the intervals, without chance, which is so far below that the others would have no room."""
     able = [row.estimates[comparison.primary] for row in comparison.rows if row.estimates and row.method != "random"]
     return min((e.low for e in able), default=0.0), max((e.high for e in able), default=1.0)
 
@@ -56,13 +59,13 @@ def _explained(comparison: Comparison) -> list[str]:
     return [
         *notes(comparison),
         "Small figures: 95 % intervals over queries (seeds: standard deviation over seeds); under a time, that of all "
-        "candidates on all folds. Fit: training of the chosen model, mean over folds.",
-        "d: effect size against the best, the mean difference in standard deviations of the queries’ differences.",
+        "trials on all folds. Fit: training time of the chosen model, mean over folds.",
+        "d: effect size against the best, the mean difference in standard deviations of the differences per query.",
     ]
 
 
 def _filters(comparison: Comparison, *, with_published: bool) -> str:
-    """Controls that the script brings to life; without it they stay hidden and the table shows all."""
+    """Return controls for the page's script; without it they stay hidden and the table shows all rows."""
     families = list(dict.fromkeys(family(comparison, row.method) for row in comparison.rows))
     families += ["published"] * with_published
     buttons = "".join(
@@ -98,7 +101,7 @@ def _row(
 
 
 def _compared(row: MethodSummary, against: Paired | None) -> str:
-    """The difference from the best: how sure, and how large."""
+    """Return the p-value and effect size of the difference from the best."""
     if row.p_value is None or against is None:
         return "best" if row.p_value is None else f"p = {row.p_value:.4f}"
     return f"p = {row.p_value:.4f}, d = {against.effect:.2f}".replace("-", "−")

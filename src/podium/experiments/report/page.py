@@ -1,8 +1,8 @@
-"""The page: the verdict, the leaderboard, charts, a look into single queries, and how it all came to be.
+"""The report: outcome, leaderboard, charts, single queries, and how the figures were obtained, on one page.
 
-Charts are SVG, drawn in the browser by a few hundred lines of our own from figures embedded as JSON. A plotting library
-inlined would weigh one to five megabytes, more than twenty times all that the page has to say, and would bring its own
-fonts, colours and tooltips; so the page stays light, prints well and follows the reader's light or dark mode.
+Charts are SVG, drawn in the browser by a thousand lines of our own from figures embedded as JSON. An inlined plotting
+library would add one to five megabytes, more than twenty times the rest of the page, with its own fonts, colors and
+tooltips. So the page stays small, prints well and follows the reader's light or dark mode.
 """
 
 from __future__ import annotations
@@ -11,15 +11,17 @@ import base64
 import hashlib
 from html import escape
 from importlib import resources
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from podium.experiments.report.blob import blob, embedded
 from podium.experiments.report.html import figure, section
 from podium.experiments.report.leaderboard import leaderboard
+from podium.experiments.report.page_data import embedded, page_data
+from podium.experiments.report.provenance import by_fold, choices, failures, setup, warnings
 from podium.experiments.report.published import published
-from podium.experiments.report.setting import by_fold, choices, failures, setting, warnings
-from podium.experiments.result.comparison import Comparison
 from podium.experiments.result.table import seconds, title, units
+
+if TYPE_CHECKING:
+    from podium.experiments.result.comparison import Comparison
 
 SCRIPTS = (
     "core",
@@ -39,8 +41,8 @@ SCRIPTS = (
 
 
 def page(comparison: Comparison) -> str:
-    """The report of a comparison as one HTML document."""
-    content = blob(comparison)
+    """Return the report of a comparison as one HTML document."""
+    content = page_data(comparison)
     heading = escape(title(comparison))
     sections = [
         failures(comparison),
@@ -50,7 +52,7 @@ def page(comparison: Comparison) -> str:
         by_fold(comparison),
         choices(comparison),
         warnings(comparison),
-        setting(comparison),
+        setup(comparison),
     ]
     body = "\n".join(part for part in sections if part)
     script = _script()
@@ -70,7 +72,7 @@ def page(comparison: Comparison) -> str:
 
 
 def _verdict(comparison: Comparison) -> str:
-    """The outcome in words, and the facts that it rests on."""
+    """Return the outcome in words, and the facts that it is based on."""
     parts = [
         f"{comparison.n_queries} test {units(comparison)}",
         comparison.configuration.data.description,
@@ -97,23 +99,23 @@ def _outcome(comparison: Comparison) -> str:
     if comparison.pick not in (None, first.method):
         text += f" Without the test parts, {escape(str(comparison.pick))} was picked."
     elif comparison.rehearsal is not None:
-        text += " It was picked without the test parts, too."
+        text += " It was also picked without the test parts."
     return text
 
 
 def _how_sure(close: list[str], n_others: int) -> str:
-    """Of the best: which others the test leaves standing beside it."""
+    """Return a sentence on the methods that do not differ significantly from the best."""
     if not close:
         return "It is significantly better than every other method."
     if len(close) == n_others:
-        return "These data do not tell it apart from any other method."
+        return "It does not differ significantly from any other method."
     named = ", ".join(close[:-1]) + " and " + close[-1] if len(close) > 1 else close[0]
     many = f"{len(close)} of the {n_others} others" if len(close) > 4 else escape(named)
-    return f"These data do not tell it apart from {many}; it is significantly better than the rest."
+    return f"It does not differ significantly from {many}; it is significantly better than the rest."
 
 
 def _charts(comparison: Comparison, content: dict[str, Any]) -> list[str]:
-    """Places for the charts that there is something to draw in."""
+    """Return the sections of the charts for which there are data."""
     methods = content["methods"]
     if not methods:
         return []
@@ -122,7 +124,7 @@ def _charts(comparison: Comparison, content: dict[str, Any]) -> list[str]:
     return [
         section(
             "curves",
-            "NDCG at every cut-off",
+            "NDCG at every cutoff",
             figure("curves-chart") if any(m["curve"] for m in methods) else "",
             lead="NDCG@k against k, averaged as in the table. Choose the methods to highlight.",
         ),
@@ -130,19 +132,19 @@ def _charts(comparison: Comparison, content: dict[str, Any]) -> list[str]:
             "training",
             "Training",
             figure("training-chart") if any(m["history"] for m in methods) else "",
-            lead=f"{name} on the validation part while the chosen model was trained. In the mean, a fold that has "
-            "ended keeps its last value; of a single fold, a marker shows what was kept.",
+            lead=f"{name} on the validation part during the training of the chosen model. In the mean, a fold that has "
+            "ended keeps its last value; for a single fold, a marker shows the model that was kept.",
         ),
         section(
             "cost",
             "Cost and quality",
             figure("cost-chart"),
             lead=f"Training time of the chosen model against {name}. "
-            "On the line: no other method is both quicker and better.",
+            "On the line: no other method is both faster and better.",
         ),
         section(
             "duels",
-            f"Who wins on how many {units(comparison)}",
+            f"Wins over {units(comparison)}",
             figure("duels-table") if len(methods) > 1 else "",
             figure("ranks-chart") if content["ranks"] else "",
         ),
@@ -162,16 +164,16 @@ def _charts(comparison: Comparison, content: dict[str, Any]) -> list[str]:
         ),
         section(
             "weights",
-            "What was learned",
+            "Learned weights",
             figure("weights-chart") if any(m["weights"] for m in methods) else "",
-            lead="The features with the largest weights or importance: each a share of the whole, "
-            "mean over folds and the folds’ range.",
+            lead="The features with the largest weights or importances, each as a share of the total: "
+            "mean over folds, and range over folds.",
         ),
     ]
 
 
 def _contents(body: str) -> str:
-    """Links to the sections there are."""
+    """Return links to the sections that the page has."""
     names = {
         "failed": "Failed",
         "leaderboard": "Leaderboard",
@@ -186,20 +188,20 @@ def _contents(body: str) -> str:
         "folds": "Folds",
         "choices": "Choices",
         "warnings": "Warnings",
-        "setting": "Setting",
+        "setup": "Setup",
     }
     links = "".join(f'<a href="#{name}">{text}</a>' for name, text in names.items() if f'<section id="{name}"' in body)
     return f'<nav aria-label="Sections"><div>{links}</div></nav>'
 
 
 def _script() -> str:
-    """Our own script, in a scope of its own: nothing in it meets the browser's global names."""
+    """Return our script, in a scope of its own, apart from the browser's global names."""
     parts = "\n".join(_asset(f"script/{name}.js") for name in SCRIPTS)
     return f'(() => {{\n"use strict";\n{parts}}})();\n'
 
 
 def _policy(script: str) -> str:
-    """Nothing may be fetched, and no script runs but our own, known by its digest."""
+    """Return a policy under which nothing is fetched, and only our script, known by its digest, runs."""
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     return f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
 

@@ -1,27 +1,29 @@
-"""The first documents of each test query as each method ranks them, for reading side by side."""
+"""The first documents of each test query as each method ranks them, to be read side by side."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from podium.experiments.result.comparison import Comparison
-from podium.experiments.result.rows import MethodSummary
-from podium.experiments.run.outcomes import Result, TestPart
+from podium.experiments.result.summary import MethodSummary, one_per_fold
+from podium.experiments.run.outcomes import TestPart
+
+if TYPE_CHECKING:
+    from podium.experiments.result.comparison import Comparison
 
 DEPTH = 20
-"""Documents shown of each ranking."""
+"""Documents shown per ranking."""
 PLACES = 600_000
-"""Places of rankings that a page holds at most, about 2 MB."""
+"""The most places of rankings that a page holds, about 2 MB."""
 
 
 def rankings(
     comparison: Comparison, rows: list[MethodSummary], shown: np.ndarray
 ) -> list[dict[str, Any] | None] | None:
-    """For each shown query its documents and every method's order of them; None where they are not known.
+    """Return, per query shown, its documents and every method's order of them; None where they are not known.
 
-    Where not all fit, the queries on which methods differ most stay.
+    Where not all fit, the queries on which methods differ most are kept.
     """
     found = by_fold(comparison, rows)
     if found is None:
@@ -33,17 +35,12 @@ def rankings(
     return [_one_query(found, *where[i]) if number in kept else None for number, i in enumerate(shown)]
 
 
-def one_seed(row: MethodSummary) -> list[Result]:
-    """A method's first result on each fold: where there are several seeds, what is shown of one model is of these."""
-    return list({result.fold: result for result in row.results[::-1]}.values())[::-1]
-
-
 def by_fold(comparison: Comparison, rows: list[MethodSummary]) -> list[tuple[TestPart, list[np.ndarray]]] | None:
-    """Of each fold its test queries and every method's scores; None if some method has no details of one."""
+    """Return the test queries of each fold and every method's scores; None if the scores of some method are missing."""
     if not rows:
         return None
     folds = []
-    results = [one_seed(row) for row in rows]
+    results = [one_per_fold(row.results) for row in rows]
     for fold in range(len(results[0])):
         arrays = [comparison.arrays(result[fold]) for result in results]
         known = [found for found in arrays if found is not None]
@@ -54,11 +51,13 @@ def by_fold(comparison: Comparison, rows: list[MethodSummary]) -> list[tuple[Tes
 
 
 def places(comparison: Comparison, rows: list[MethodSummary]) -> list[tuple[int, int]]:
-    """The fold of each test query, and its number there; of one that is tested repeatedly, the first."""
+    """Return the fold of each test query and its number there; the first, if it is tested several times."""
     if not rows:
         return []
     every = [
-        (qid, (fold, number)) for fold, result in enumerate(one_seed(rows[0])) for number, qid in enumerate(result.qids)
+        (qid, (fold, number))
+        for fold, result in enumerate(one_per_fold(rows[0].results))
+        for number, qid in enumerate(result.qids)
     ]
     if len(every) == comparison.n_queries:
         return [place for _, place in every]
@@ -75,7 +74,7 @@ def _spread(comparison: Comparison, rows: list[MethodSummary], shown: np.ndarray
 
 
 def _one_query(folds: list[tuple[TestPart, list[np.ndarray]]], fold: int, q: int) -> dict[str, Any]:
-    """The documents that are among the first of any method, and each method's order of them by number."""
+    """Return the documents among the first of any method, and each method's order of them by number."""
     queries, scores = folds[fold]
     documents = slice(queries.offsets[q], queries.offsets[q + 1])
     labels = queries.labels[documents]
@@ -93,5 +92,5 @@ def _one_query(folds: list[tuple[TestPart, list[np.ndarray]]], fold: int, q: int
 
 
 def _short(name: str, most: int = 60) -> str:
-    """A name that fits into a row; of a long one, such as an address, both ends."""
+    """Return a name that fits into a row; both ends of a long one, such as an address."""
     return name if len(name) <= most else f"{name[: most // 2]}…{name[-most // 2 + 1 :]}"

@@ -1,4 +1,4 @@
-"""The outcome of a comparison: means with intervals, tests against the best, and the per-query values behind them."""
+"""The outcome of a study: means with intervals, tests against the best, and the per-query values behind them."""
 
 from __future__ import annotations
 
@@ -9,18 +9,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from podium.core.atomic import atomic_write
 from podium.experiments.plan.configuration import Configuration
 from podium.experiments.plan.rehearsal import REHEARSAL, pick
-from podium.experiments.result import frames
-from podium.experiments.result.rows import Estimate, MethodSummary
+from podium.experiments.report.page import page
+from podium.experiments.result import frames, statistics
+from podium.experiments.result.latex import latex
+from podium.experiments.result.published import PublishedTable, for_comparison
+from podium.experiments.result.summary import Estimate, MethodSummary, one_per_fold
+from podium.experiments.result.table import markdown, plain_text
 from podium.experiments.run.outcomes import Result, ResultArrays
 from podium.experiments.run.store import Store
+from podium.metrics.significance import bootstrap_interval, holm, randomization_test
 
 if TYPE_CHECKING:
     import polars
-
-    from podium.experiments.result.published import PublishedTable
-    from podium.experiments.result.statistics import CriticalDifference, Paired
 
 __all__ = ["Comparison"]
 
@@ -28,8 +31,8 @@ __all__ = ["Comparison"]
 class Comparison:
     """Methods compared on the same folds.
 
-    Made by :func:`podium.compare`. ``print(comparison)`` shows the table, :meth:`table` gives it as a frame,
-    :attr:`per_query` the values behind it; :attr:`rows` has everything.
+    :func:`podium.compare` returns one. ``print(comparison)`` shows the table, :meth:`table` returns it as a frame,
+    :attr:`per_query` the values behind it, and :attr:`rows` everything.
     """
 
     def __init__(
@@ -45,40 +48,40 @@ class Comparison:
         self.configuration = configuration
         folds, methods = self.folds, self.methods
         self.results = tuple(sorted(results, key=lambda r: (methods.index(r.method), folds.index(r.fold), r.seed)))
-        """By method, fold and seed: so the values of two methods belong to the same queries, one by one."""
+        """By method, fold and seed, so that the values of two methods are in the same order of queries."""
         self.folder = folder
-        """Where trials, tables and report are, if they were kept."""
+        """The folder of the run, if it has one."""
         self.seconds = seconds
-        """Wall time of the calls that made it, several if it was interrupted."""
-        self.described: dict[str, Any] = {}
-        """Versions, machine and status as the run recorded them, if it was read back from its folder."""
+        """Wall time, over several calls if the run was interrupted."""
+        self.run_facts: dict[str, Any] = {}
+        """Versions, machine and status as the run recorded them, if the comparison was loaded from its folder."""
         self.store = store
-        """Where the arrays behind the results are."""
+        """Holds the arrays behind the results."""
         self.rehearsal = rehearsal
-        """The same methods judged without the test parts, if that was asked for."""
+        """The same methods judged without the test parts, if requested."""
 
     @classmethod
     def load(cls, folder: str | Path) -> Comparison:
-        """The comparison whose results are in a folder, as its last run left it; nothing is computed again.
+        """Return the comparison stored in the folder of a run; nothing is computed again.
 
-        A trial that is missing, because the run was stopped, counts as failed.
+        A result that is missing because the run was stopped counts as failed.
         """
         folder = Path(folder)
         store = Store.open(folder)
         last = store.last_study()
         results = store.results()
         if last is None or all(result.error for result in results):
-            raise ValueError(f"{folder} has no finished trial of its last run")
-        configuration, described = last
+            raise ValueError(f"{folder} has no finished result of its last study")
+        configuration, run_facts = last
         comparison = cls(
             configuration,
             results,
             folder=folder,
-            seconds=float(described.get("total_seconds") or 0.0),
+            seconds=float(run_facts.get("total_seconds") or 0.0),
             store=store,
-            rehearsal=cls.load(folder / REHEARSAL) if described.get("rehearsed") else None,
+            rehearsal=cls.load(folder / REHEARSAL) if run_facts.get("rehearsed") else None,
         )
-        comparison.described = described
+        comparison.run_facts = run_facts
         return comparison
 
     def arrays(self, result: Result) -> ResultArrays | None:
@@ -91,7 +94,7 @@ class Comparison:
 
     @property
     def primary(self) -> str:
-        """The metric that chose hyper-parameters on the validation parts, orders the table and is tested."""
+        """The metric that selected hyper-parameters on the validation parts, orders the table and is tested."""
         return self.configuration.primary
 
     @property
@@ -113,19 +116,19 @@ class Comparison:
 
     @property
     def seeds(self) -> list[int]:
-        """Those that methods which depend on one were repeated with."""
+        """The seeds with which methods that depend on one were repeated."""
         return self.configuration.seeds
 
     @property
     def qids(self) -> list[str]:
         """The test queries, in the order of :meth:`values`."""
-        results = next((rs for rs in map(self._one_seed, self.methods) if all(r.error is None for r in rs)), [])
-        found = [qid for result in results for qid in result.qids]
+        results = next((rs for rs in map(self._of, self.methods) if all(r.error is None for r in rs)), [])
+        found = [qid for result in one_per_fold(results) for qid in result.qids]
         return list(dict.fromkeys(found)) if self._repeats else found
 
     @property
     def n_queries(self) -> int:
-        """Test queries, all folds together."""
+        """The number of test queries of all folds together."""
         return len(self.qids)
 
     @property
@@ -144,7 +147,7 @@ class Comparison:
 
     @cached_property
     def rows(self) -> list[MethodSummary]:
-        """One a method, best first, failed ones last."""
+        """One per method, best first, failed ones last."""
         good = [m for m in self.methods if all(result.error is None for result in self._of(m))]
         estimates = {m: {name: self._estimate(m, name) for name in self.metrics} for m in good}
         good.sort(key=lambda m: -estimates[m][self.primary].mean)
@@ -154,18 +157,18 @@ class Comparison:
 
     @property
     def learners(self) -> list[MethodSummary]:
-        """The rows of methods that finished and are no floor."""
+        """The rows of methods that finished and are not floors."""
         return [row for row in self.rows if row.estimates and not self.configuration.methods[row.method].is_floor]
 
     def leads(self, row: MethodSummary, metric: str) -> bool:
-        """Does this method have the highest mean of this metric?"""
+        """Return whether this method has the highest mean of this metric."""
         means = [other.estimates[metric].mean for other in self.rows if other.estimates]
         return bool(row.estimates) and row.estimates[metric].mean == max(means)
 
     def values(self, method: str, metric: str, seed: int | None = None) -> np.ndarray:
-        """A metric on each test query, the folds one after another; the mean over seeds, or of one seed alone.
+        """Return a metric on each test query, fold after fold: the mean over seeds, or the value of one seed.
 
-        Where the protocol tests a query several times, its value is the mean of these.
+        Where the protocol tests a query several times, its value is the mean of all tests.
         """
         parts = []
         for fold in self.folds:
@@ -174,102 +177,89 @@ class Comparison:
         joined = np.concatenate(parts)
         if not self._repeats:
             return joined
-        _, first, query = np.unique(
-            [qid for result in self._one_seed(method) for qid in result.qids], return_index=True, return_inverse=True
-        )
+        qids = [qid for result in one_per_fold(self._of(method)) for qid in result.qids]
+        _, first, query = np.unique(qids, return_index=True, return_inverse=True)
         means = np.bincount(query, joined) / np.bincount(query)
         return means[np.argsort(first)]
 
     def fold_mean(self, method: str, metric: str, fold: str) -> float | None:
-        """The mean of one fold; None if the method failed there."""
+        """Return the mean of one fold; None if the method failed there."""
         results = [r for r in self._of(method) if r.fold == fold]
         if any(result.error is not None for result in results):
             return None
         return float(np.mean([np.nanmean(result.per_query[metric]) for result in results]))
 
     def figure(self, method: str, metric: str, seed: int | None = None) -> float:
-        """The mean of a metric as the table shows it, or that of one seed."""
+        """Return the mean of a metric as the table shows it, or that of one seed."""
         return float(np.mean(self._weighted(method, metric, seed)))
 
     @property
     def pick(self) -> str | None:
-        """The method to name if one must be: no fold's test part has a say in any choice on that fold.
+        """The method chosen without test data.
 
-        That of the rehearsal, if there was one: the highest mean of all metrics there. Otherwise the one with the
-        highest primary metric on the validation parts, a figure that flatters those that chose much there.
+        After a rehearsal, the one with the highest mean of all metrics there. Otherwise the one with the highest
+        primary metric on the validation parts, which favors methods that selected among many trials there.
         """
         if self.rehearsal is not None:
             return pick(self.rehearsal)
         rows = [row for row in self.learners if not np.isnan(row.validation)]
         return max(rows, key=lambda row: row.validation).method if rows else None
 
-    def against(self, reference: str | None = None, metric: str | None = None) -> dict[str, Paired]:
-        """Each method against one (by default the best), query by query: difference, effect size, wins, corrected p."""
-        from podium.experiments.result.statistics import against
-
+    def against(self, reference: str | None = None, metric: str | None = None) -> dict[str, statistics.Paired]:
+        """Compare each method with one (by default the best), query by query."""
         reference = reference or self.best
         if reference is None:
             return {}
-        return against(self._all_values(metric), reference)
+        return statistics.against(self._all_values(metric), reference)
 
-    def critical_difference(self, metric: str | None = None, level: float = 0.05) -> CriticalDifference:
-        """Mean ranks of the methods over queries, and which of them the data do not tell apart."""
-        from podium.experiments.result.statistics import critical_difference
-
-        return critical_difference(self._all_values(metric), level)
+    def critical_difference(self, metric: str | None = None, level: float = 0.05) -> statistics.CriticalDifference:
+        """Return the mean ranks of the methods over queries, and which methods do not differ significantly."""
+        return statistics.critical_difference(self._all_values(metric), level)
 
     @cached_property
     def published(self) -> list[PublishedTable]:
-        """Published figures for this very data (``exact``), or for a relative of it, as context; often none."""
-        from podium.experiments.result.published import for_comparison
-
+        """Published figures for exactly these data (``exact``), or for related data, as context; often none."""
         return for_comparison(self)
 
     def _all_values(self, metric: str | None) -> dict[str, np.ndarray]:
         return {row.method: self.values(row.method, metric or self.primary) for row in self.rows if row.estimates}
 
     def table(self) -> polars.DataFrame:
-        """One row a method: each metric's mean and interval, then p-value, times, chosen parameters, error."""
+        """Return one row per method: mean and interval of each metric, p-value, times, selected parameters, error."""
         return frames.table(self)
 
     @property
     def per_query(self) -> polars.DataFrame:
-        """One row for each method and test query, one column a metric."""
+        """One row per method and test query, one column per metric."""
         return frames.per_query(self)
 
     @property
     def trials(self) -> polars.DataFrame:
-        """One row for each trial of each search: what was tried, with which seed, its worth, how long it took."""
+        """One row per trial of each search: parameters, seed, value on validation, seconds."""
         return frames.trials(self)
 
     def to_dict(self) -> dict[str, Any]:
-        """Configuration and table as JSON-like values."""
+        """Return configuration and table as JSON-like values."""
         return frames.as_dict(self)
 
     def to_markdown(self, path: str | Path | None = None) -> str:
-        """The table as Markdown, with the convention and protocol it was computed under; also written to ``path``."""
-        from podium.experiments.result.table import markdown
-
+        """Return the table as Markdown, with its convention and protocol; also write it to ``path``."""
         return _written(markdown(self), path)
 
     def to_csv(self, path: str | Path | None = None) -> str:
-        """The table as CSV; also written to ``path``."""
+        """Return the table as CSV; also write it to ``path``."""
         return _written(self.table().write_csv(), path)
 
     def to_latex(self, path: str | Path | None = None) -> str:
-        """The table as LaTeX (booktabs); also written to ``path``."""
-        from podium.experiments.result.latex import latex
-
+        """Return the table as LaTeX (booktabs); also write it to ``path``."""
         return _written(latex(self), path)
 
     def to_html(self, path: str | Path | None = None) -> str:
-        """The report: one self-contained page; also written to ``path``."""
-        from podium.experiments.report import page
-
+        """Return the report, one self-contained page; also write it to ``path``."""
         return _written(page(self), path)
 
     def save(self, folder: str | Path) -> None:
-        """Write the table as results.csv, table.md and table.tex, per_query.csv and report.html into a folder."""
+        """Write results.csv, table.md, table.tex, per_query.csv, trials.csv and report.html into a folder."""
         folder = Path(folder)
         self.to_csv(folder / "results.csv")
         self.to_markdown(folder / "table.md")
@@ -279,9 +269,7 @@ class Comparison:
         self.to_html(folder / "report.html")
 
     def __str__(self) -> str:
-        from podium.experiments.result.table import text
-
-        return text(self)
+        return plain_text(self)
 
     def __repr__(self) -> str:
         best = f", best by {self.primary} ({self.convention}): {self.best}" if self.best else ""
@@ -290,28 +278,22 @@ class Comparison:
     def _of(self, method: str) -> list[Result]:
         return [result for result in self.results if result.method == method]
 
-    def _one_seed(self, method: str) -> list[Result]:
-        """One result a fold."""
-        return list({result.fold: result for result in self._of(method)[::-1]}.values())[::-1]
-
     def _weighted(self, method: str, metric: str, seed: int | None = None) -> np.ndarray:
-        """Values whose plain mean is the figure: queries that have one, weighted where folds' means are averaged."""
+        """Return values whose plain mean is the figure; they are weighted where it is the mean of fold means."""
         values = self.values(method, metric, seed)
         defined = ~np.isnan(values)  # under some conventions a query with nothing to find has no value
         if not (self.averages_folds and defined.any()):
             return values[defined]
-        folds = np.repeat(np.arange(len(self.folds)), [len(result.qids) for result in self._one_seed(method)])
+        folds = np.repeat(np.arange(len(self.folds)), [len(result.qids) for result in one_per_fold(self._of(method))])
         values, folds = values[defined], folds[defined]
         # The mean of fold means is a weighted mean over queries. Weighting the deviations from it, rather than the
-        # values, lets the bootstrap of a plain mean serve it: unequal folds then add no spread of their own.
+        # values, makes the bootstrap of a plain mean valid: folds of unequal sizes then add no variation of their own.
         sizes = np.bincount(folds)
         weights = len(values) / (np.count_nonzero(sizes) * sizes[folds])
         mean = np.mean(weights * values)
         return np.asarray(mean + weights * (values - mean))
 
     def _estimate(self, method: str, metric: str) -> Estimate:
-        from podium.metrics.significance import bootstrap_interval
-
         values = self._weighted(method, metric)
         n_resamples = 10_000 if len(values) <= 2_000 else 1_000
         low, high = bootstrap_interval(values, n_resamples=n_resamples)
@@ -324,9 +306,7 @@ class Comparison:
         return {m: float(np.std([self.figure(method, m, s) for s in seeds], ddof=1)) for m in self.metrics}
 
     def _tests(self, ordered: Sequence[str]) -> dict[str, float]:
-        """Holm-corrected p-values of each method but the first against the first, on the primary metric."""
-        from podium.metrics.significance import holm, randomization_test
-
+        """Return Holm-corrected p-values of each method but the first against the first, on the primary metric."""
         if len(ordered) < 2:
             return {}
         best, *others = ordered
@@ -348,8 +328,6 @@ class Comparison:
 
 
 def _written(text: str, path: str | Path | None) -> str:
-    from podium.core.atomic import atomic_write
-
     if path is not None:
         with atomic_write(path) as file:
             file.write(text)

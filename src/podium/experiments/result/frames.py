@@ -1,4 +1,4 @@
-"""A comparison as frames and as plain values: its table, the values of each query, all trials."""
+"""A comparison as frames and JSON-like values: its table, the values of each query, all trials."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from podium.experiments.result.rows import MethodSummary, format_parameters
+from podium.experiments.result.summary import MethodSummary, format_parameters
 
 if TYPE_CHECKING:
     import polars
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def table(comparison: Comparison) -> polars.DataFrame:
-    """One row a method, best first."""
+    """Return one row per method, best first."""
     import polars
 
     return polars.DataFrame([_flat(comparison, row) for row in comparison.rows], infer_schema_length=None)
@@ -43,7 +43,7 @@ def _flat(comparison: Comparison, row: MethodSummary) -> dict[str, Any]:
 
 
 def per_query(comparison: Comparison) -> polars.DataFrame:
-    """One row for each method, seed and test query."""
+    """Return one row per method, seed and test query."""
     import polars
 
     parts = [
@@ -64,7 +64,7 @@ def per_query(comparison: Comparison) -> polars.DataFrame:
 
 
 def trials(comparison: Comparison) -> polars.DataFrame:
-    """One row for each trial of each search."""
+    """Return one row per trial of each search."""
     import polars
 
     rows = [
@@ -86,7 +86,7 @@ def trials(comparison: Comparison) -> polars.DataFrame:
 
 
 def as_dict(comparison: Comparison) -> dict[str, Any]:
-    """Configuration, table and published figures as JSON-like values."""
+    """Return configuration, table and published figures as JSON-like values."""
     return {
         "configuration": comparison.configuration.to_dict(),
         "best": comparison.best,
@@ -99,7 +99,7 @@ def as_dict(comparison: Comparison) -> dict[str, Any]:
 def _plain(row: MethodSummary) -> dict[str, Any]:
     return {
         "method": row.method,
-        "metrics": {name: {"mean": e.mean, "low": e.low, "high": e.high} for name, e in row.estimates.items()},
+        "metrics": {name: asdict(estimate) for name, estimate in row.estimates.items()},
         "p_value": row.p_value,
         "validation": row.validation,
         "seed_spread": row.seed_spread,

@@ -1,63 +1,64 @@
-"""A comparison as a LaTeX table, ready for a paper: booktabs rules, bold for the best, daggers for what is worse."""
+"""A comparison as LaTeX tables for a paper: booktabs rules, the best in bold, daggers for methods that are worse."""
 
 from __future__ import annotations
 
-from podium.experiments.result.beside import Beside, beside, figures
-from podium.experiments.result.comparison import Comparison
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
 from podium.experiments.result.latex_text import escape
-from podium.experiments.result.rows import LEVELS, MethodSummary
-from podium.experiments.result.table import beside_note, notes, seconds, title
+from podium.experiments.result.published import PairedTable, paired_tables
+from podium.experiments.result.summary import LEVELS, MethodSummary
+from podium.experiments.result.table import notes, seconds, title
+
+if TYPE_CHECKING:
+    from podium.experiments.result.comparison import Comparison
 
 
 def latex(comparison: Comparison) -> str:
-    """A ``table`` environment, and others for published figures; they need the package booktabs and nothing else."""
+    """Return a ``table`` environment, and others for published figures; they need the package booktabs only."""
     header = ["Method", *(escape(name) for name in comparison.metrics), "Fit (s)"]
+    caption = f"{escape(title(comparison))}. {' '.join(escape(note) for note in notes(comparison))}"
+    rows = [_row(_cells(comparison, row)) for row in comparison.rows]
+    tables = [_environment(caption, "l", header, rows)]
+    tables += [_published(paired) for paired in paired_tables(comparison, exact=True)]
+    return "\n\n".join([r"% needs \usepackage{booktabs}" + "\n" + tables[0], *tables[1:]]) + "\n"
+
+
+def _environment(caption: str, left: str, header: Sequence[str], rows: Sequence[str]) -> str:
+    """Return a table whose first columns are aligned as ``left`` says and all others to the right."""
     lines = [
-        r"% needs \usepackage{booktabs}",
         r"\begin{table}",
         r"  \centering",
-        rf"  \caption{{{escape(title(comparison))}. {' '.join(escape(note) for note in notes(comparison))}}}",
-        rf"  \begin{{tabular}}{{l{'r' * (len(header) - 1)}}}",
+        rf"  \caption{{{caption}}}",
+        rf"  \begin{{tabular}}{{{left}{'r' * (len(header) - len(left))}}}",
         r"    \toprule",
-        rf"    {' & '.join(header)} \\",
+        _row(header),
         r"    \midrule",
-        *(rf"    {' & '.join(_cells(comparison, row))} \\" for row in comparison.rows),
+        *rows,
         r"    \bottomrule",
         r"  \end{tabular}",
         r"\end{table}",
     ]
-    for part in beside(comparison, exact=True):
-        lines += ["", *_beside(part)]
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines)
 
 
-def _beside(part: Beside) -> list[str]:
-    """Published figures and ours, pair by pair."""
-    lines = [
-        r"\begin{table}",
-        r"  \centering",
-        rf"  \caption{{Beside {escape(part.table.label)}. {escape(beside_note(part))}}}",
-        rf"  \begin{{tabular}}{{ll{'r' * len(part.metrics)}}}",
-        r"    \toprule",
-        rf"    Published & Ours & {' & '.join(map(escape, part.metrics))} \\",
-        r"    \midrule",
-    ]
-    for line in part.lines:
-        cells = [line.published, line.ours or "–", *figures(line, part.metrics)]
-        lines += [r"    \midrule"] * line.is_summary
-        lines.append(rf"    {' & '.join(map(escape, cells))} \\")
-    return [*lines, r"    \bottomrule", r"  \end{tabular}", r"\end{table}"]
+def _published(paired: PairedTable) -> str:
+    caption = f"Next to {escape(paired.table.label)}. {escape(paired.note)}"
+    rows = []
+    for pair in paired.pairs:
+        rows += [r"    \midrule"] * pair.is_summary
+        rows.append(_row(map(escape, [pair.published, pair.ours or "–", *pair.texts(paired.metrics)])))
+    return _environment(caption, "ll", ["Published", "Ours", *map(escape, paired.metrics)], rows)
+
+
+def _row(cells: Iterable[str]) -> str:
+    return rf"    {' & '.join(cells)} \\"
 
 
 def _cells(comparison: Comparison, row: MethodSummary) -> list[str]:
-    if not row.estimates:
-        span = len(comparison.metrics)
-        return [escape(row.method), rf"\multicolumn{{{span}}}{{l}}{{failed}}", seconds(row.seconds)]
-    return [
-        escape(row.method),
-        *(_figure(comparison, row, name) for name in comparison.metrics),
-        seconds(row.seconds),
-    ]
+    figures = [_figure(comparison, row, name) for name in comparison.metrics if row.estimates]
+    failed = rf"\multicolumn{{{len(comparison.metrics)}}}{{l}}{{failed}}"
+    return [escape(row.method), *(figures or [failed]), seconds(row.seconds)]
 
 
 def _figure(comparison: Comparison, row: MethodSummary, metric: str) -> str:
@@ -70,9 +71,9 @@ def _figure(comparison: Comparison, row: MethodSummary, metric: str) -> str:
 
 
 def _mark(row: MethodSummary) -> str:
-    """The mark, or room for one: digits of a column then stand under each other."""
-    widest = LEVELS[0][1]
-    return f"${row_mark}$" if (row_mark := _DAGGERS.get(row.mark)) else rf"\phantom{{${_DAGGERS[widest]}$}}"
+    """Return the mark, or space for one, so that the digits of a column are aligned."""
+    dagger = _DAGGERS.get(row.mark)
+    return f"${dagger}$" if dagger else rf"\phantom{{${_DAGGERS[LEVELS[0][1]]}$}}"
 
 
 _DAGGERS = {"†": r"^{\dagger}", "‡": r"^{\ddagger}"}

@@ -1,9 +1,10 @@
-"""Any text as LaTeX that prints it, in plain ASCII, so that no encoding, font or package has to be set up for it."""
+"""Any text as LaTeX in plain ASCII, so that it prints without any encoding, font or package to set up."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterator
 
 _SPECIAL = {
     "\\": r"\textbackslash{}",
@@ -22,46 +23,15 @@ _SPECIAL = {
     '"': r"\texttt{\char34}",  # the usual font has curved ones only
     "`": r"\`{}",
 }
-_IN_TEXT = {
-    "ß": r"\ss",
-    "æ": r"\ae",
-    "Æ": r"\AE",
-    "œ": r"\oe",
-    "Œ": r"\OE",
-    "ø": r"\o",
-    "Ø": r"\O",
-    "ł": r"\l",
-    "Ł": r"\L",
-    "ı": r"\i",
-    "†": r"\textdagger",
-    "‡": r"\textdaggerdbl",
-    "§": r"\S",
-    "©": r"\copyright",
-    "–": r"\textendash",
-    "—": r"\textemdash",
-    "‘": r"\textquoteleft",
-    "’": r"\textquoteright",
-    "“": r"\textquotedblleft",
-    "”": r"\textquotedblright",
-    "…": r"\textellipsis",
-    "·": r"\textperiodcentered",
-}
-_IN_FORMULAS = {
-    "±": r"\pm",
-    "×": r"\times",
-    "−": "-",
-    "≤": r"\leq",
-    "≥": r"\geq",
-    "≠": r"\neq",
-    "≈": r"\approx",
-    "∈": r"\in",
-    "∞": r"\infty",
-    "→": r"\to",
-    "µ": r"\mu",
-    "²": "^2",
-    "³": "^3",
-    "°": r"^\circ",
-}
+_IN_TEXT = r"""
+ß \ss   æ \ae   Æ \AE   œ \oe   Œ \OE   ø \o   Ø \O   ł \l   Ł \L   ı \i   § \S   © \copyright
+† \textdagger   ‡ \textdaggerdbl   – \textendash   — \textemdash   … \textellipsis   · \textperiodcentered
+‘ \textquoteleft   ’ \textquoteright   “ \textquotedblleft   ” \textquotedblright
+"""
+_IN_FORMULAS = r"""
+± \pm   × \times   − -   ≤ \leq   ≥ \geq   ≠ \neq   ≈ \approx
+∈ \in   ∞ \infty   → \to   µ \mu   ² ^2   ³ ^3   ° ^\circ
+"""
 _GREEK = (
     *("alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa", "lambda", "mu", "nu"),
     *("xi", "pi", "rho", "sigma", "tau", "upsilon", "phi", "chi", "psi", "omega"),
@@ -84,25 +54,30 @@ _ACCENTS = {
 }
 
 
+def _pairs(table: str) -> Iterator[tuple[str, str]]:
+    words = table.split()
+    return zip(words[::2], words[1::2], strict=True)
+
+
 def _greek(name: str) -> str:
-    """The letter of this LaTeX name: it is Unicode's, in small letters or capitals."""
+    """Return the letter of this LaTeX name, which is also its Unicode name."""
     size = "CAPITAL" if name[0].isupper() else "SMALL"
     return unicodedata.lookup(f"GREEK {size} LETTER {name.upper().replace('LAMBDA', 'LAMDA')}")
 
 
 _KNOWN = (
     _SPECIAL
-    | {character: f"{command}{{}}" for character, command in _IN_TEXT.items()}
-    | {character: f"${command}$" for character, command in _IN_FORMULAS.items()}
+    | {character: f"{command}{{}}" for character, command in _pairs(_IN_TEXT)}
+    | {character: f"${command}$" for character, command in _pairs(_IN_FORMULAS)}
     | {_greek(name): rf"$\{name}$" for name in _GREEK}
 )
 
 
 def escape(text: str) -> str:
-    r"""Text that LaTeX prints as it is, whatever its characters, in any document.
+    r"""Return text that LaTeX prints as it is, whatever its characters, in any document.
 
     Latin letters with accents, Greek letters and common signs are written as commands that need no package. Characters
-    of other scripts, emoji and control characters would stop LaTeX: their place is taken by their number.
+    of other scripts, emoji and control characters would stop LaTeX, and are replaced by their code points.
 
     Examples
     --------
@@ -113,7 +88,7 @@ def escape(text: str) -> str:
     written = "".join(map(_character, plain))
     # Two of these in a row would be joined into a dash or a quotation mark.
     apart = re.sub(r"([-',])(?=\1)", r"\1{}", written)
-    # At the start of a table's row, these would be taken for an argument of the line end before it.
+    # At the start of a table row, these would be taken for an argument of the preceding line end.
     return re.sub(r"^([\[*])", r"{\1}", apart)
 
 

@@ -1,8 +1,8 @@
-"""Published figures, to be set beside ours: exactly where the data are the same, else as labelled context.
+"""Published figures next to ours: exact where data and protocol are the same, otherwise as context labeled as such.
 
-A data set is known by a fingerprint of its test parts (query ids, grades, numbers of documents and features), which
-does not depend on the format of its files. The figures are facts from papers and official tables; each table says where
-they are from and under which convention.
+A data set is recognized by a fingerprint of its test parts (query ids, grades, numbers of documents and features),
+which does not depend on the format of its files. The figures come from papers and official tables; each table names
+its source and convention.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PublishedRow:
-    """What was published of one method."""
+    """The published figures of one method."""
 
     method: str
-    """By its published name."""
+    """Its published name."""
     ours: str | None
     """Our method of the same kind, as ``podium methods`` lists it; None if we have none."""
     figures: dict[str, float]
@@ -32,7 +32,7 @@ class PublishedRow:
 
 @dataclass(frozen=True, slots=True)
 class PublishedTable:
-    """Figures that belong together."""
+    """Figures of several methods, published together."""
 
     title: str
     source: str
@@ -41,25 +41,25 @@ class PublishedTable:
     """Data and protocol."""
     rows: tuple[PublishedRow, ...]
     exact: bool = False
-    """Are these for the very data, folds and convention they are shown beside?"""
+    """Are these for the same data, folds and convention as the figures next to them?"""
 
     @property
     def label(self) -> str:
-        """How the table is to be announced beside our figures."""
+        """The heading of the table next to our figures."""
         return f"published, {self.title}" if self.exact else f"context, other data: {self.title}"
 
     def best(self, metric: str) -> tuple[str, float] | None:
-        """The highest figure for a metric, and whose it is."""
+        """Return the method with the highest figure of a metric, and the figure."""
         found = [(row.figures[metric], row.method) for row in self.rows if metric in row.figures]
         return (max(found)[1], max(found)[0]) if found else None
 
 
 @dataclass(frozen=True, slots=True)
 class _DataSet:
-    """A data set that figures were published for."""
+    """A data set for which figures were published."""
 
     names: tuple[str, ...]
-    """What the names of its relatives contain."""
+    """A data set whose name contains one of these is related."""
     context: tuple[str, ...]
     fingerprint: str = ""
     exact: tuple[str, ...] = ()
@@ -73,14 +73,14 @@ _KNOWN = (
 
 
 def tables() -> list[str]:
-    """Names of all tables."""
+    """Return the names of all tables."""
     folder = resources.files("podium.experiments") / "figures"
     return sorted(path.name.removesuffix(".tsv") for path in folder.iterdir() if path.name.endswith(".tsv"))
 
 
 @cache
 def table(name: str) -> PublishedTable:
-    """A table by name.
+    """Return a table by name.
 
     Examples
     --------
@@ -106,7 +106,7 @@ def table(name: str) -> PublishedTable:
 
 
 def for_dataset(fingerprint: str, name: str = "") -> list[PublishedTable]:
-    """The tables for the data of a fingerprint, exact ones first; then context for its relatives, known by name."""
+    """Return the tables for the data with this fingerprint, then those for related data, recognized by name."""
     found: list[PublishedTable] = []
     for data in _KNOWN:
         same = bool(data.fingerprint) and fingerprint == data.fingerprint
@@ -118,19 +118,83 @@ def for_dataset(fingerprint: str, name: str = "") -> list[PublishedTable]:
 
 
 def for_comparison(comparison: Comparison) -> list[PublishedTable]:
-    """The tables to be shown beside a comparison.
+    """Return the tables to show next to a comparison, exact ones first.
 
-    Figures under another convention than the comparison's are context, however same the data are.
+    Figures under another convention than the comparison's are context, even if the data are the same.
     """
     data = comparison.configuration.data
     parts = {result.fold: result.test_fingerprint for result in comparison.results if result.error is None}
     fingerprint = combined(parts.values()) if len(parts) == len(comparison.folds) else ""
-    comparable = comparison.averages_folds
-    found = for_dataset(fingerprint, data.name)
-    found = [replace(t, exact=t.exact and comparable and t.convention == comparison.convention) for t in found]
+    found = [
+        replace(t, exact=t.exact and comparison.averages_folds and t.convention == comparison.convention)
+        for t in for_dataset(fingerprint, data.name)
+    ]
     return sorted(found, key=lambda t: not t.exact)
 
 
 def combined(fingerprints: Iterable[str]) -> str:
-    """Of all test parts together, in any order."""
+    """Return the fingerprint of all test parts together, in any order."""
     return hashlib.blake2b(" ".join(sorted(fingerprints)).encode(), digest_size=8).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A published method and our method of the same kind."""
+
+    published: str
+    ours: str | None
+    """None if we have none, or if it took no part."""
+    figures: dict[str, tuple[float | None, float | None]]
+    """The published figure and ours by metric; None where there is none."""
+    is_summary: bool = False
+    """Is this the best published figure of each metric, next to the one method that was picked without test data?"""
+
+    def texts(self, metrics: list[str]) -> list[str]:
+        """Return both figures of each metric as text, for formats that have one cell for both."""
+        return [" / ".join("–" if f is None else f"{f:.4f}" for f in self.figures[metric]) for metric in metrics]
+
+
+@dataclass(frozen=True, slots=True)
+class PairedTable:
+    """A published table and our figures, row by row."""
+
+    table: PublishedTable
+    metrics: list[str]
+    """Those that both have."""
+    pairs: list[Pair]
+
+    @property
+    def note(self) -> str:
+        """Where the figures are from, and what the last row means."""
+        about = self.table
+        note = f"Published / ours. Source: {about.source}; convention {about.convention}. {about.note}"
+        summary = next((pair for pair in self.pairs if pair.is_summary), None)
+        if summary is None:
+            return note
+        last = f"Last row: the best published figure of each metric, and {summary.ours}, picked without the test parts."
+        return f"{note.rstrip('.')}. {last}"
+
+
+def paired_tables(comparison: Comparison, *, exact: bool) -> list[PairedTable]:
+    """Return the published tables that have metrics of ours: those for exactly these data, or only the others."""
+    found = []
+    for published in comparison.published:
+        known = {metric for row in published.rows for metric in row.figures}
+        metrics = [metric for metric in comparison.metrics if metric in known]
+        if metrics and published.exact == exact:
+            found.append(PairedTable(published, metrics, _pairs(comparison, published, metrics)))
+    return found
+
+
+def _pairs(comparison: Comparison, published: PublishedTable, metrics: list[str]) -> list[Pair]:
+    ours = {row.method: {m: e.mean for m, e in row.estimates.items()} for row in comparison.rows if row.estimates}
+    pairs = []
+    for row in published.rows:
+        name = row.ours if row.ours in ours else None
+        mine = ours[name] if name else {}
+        pairs.append(Pair(row.method, name, {m: (row.figures.get(m), mine.get(m)) for m in metrics}))
+    picked = comparison.pick
+    if published.exact and picked is not None:
+        best = {m: (found[1] if (found := published.best(m)) else None, ours[picked].get(m)) for m in metrics}
+        pairs.append(Pair("best of each column", picked, best, is_summary=True))
+    return pairs

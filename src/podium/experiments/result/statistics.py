@@ -1,7 +1,7 @@
-"""How two methods differ, query by query, and which of many the data do not tell apart.
+"""Paired comparison of methods, query by query, and the critical difference of many.
 
-The unit is the query: values of two methods belong together where the query is the same. Queries for which a method
-has no value (NaN) are left out of its comparisons.
+Values of two methods are paired by query. Queries for which a method has no value (NaN) are left out of its
+comparisons.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ TIE = 1e-12
 
 @dataclass(frozen=True, slots=True)
 class Paired:
-    """One method against another on the same queries. Positive differences favour the first."""
+    """One method against another on the same queries. Positive differences favor the first."""
 
     difference: float
-    """Of the means."""
+    """Difference of the means."""
     low: float
     high: float
     """95 % bootstrap interval of the difference, over queries."""
     effect: float
     """Cohen's d of paired values: mean difference in standard deviations of the differences; 0 if there are none."""
     p_value: float
-    """Two-sided, of the paired randomisation test; corrected by Holm's method if one of several."""
+    """Two-sided p-value of the paired randomization test; corrected by Holm's method if one of several."""
     wins: int
     ties: int
     losses: int
@@ -66,7 +66,7 @@ def paired(a: np.ndarray, b: np.ndarray) -> Paired:
 
 
 def against(values: Mapping[str, np.ndarray], reference: str) -> dict[str, Paired]:
-    """Every other method against ``reference``, p-values corrected for their number by Holm's method."""
+    """Compare every other method with ``reference``; p-values are corrected for their number by Holm's method."""
     others = [name for name in values if name != reference]
     found = [paired(values[name], values[reference]) for name in others]
     corrected = holm([pair.p_value for pair in found])
@@ -78,19 +78,19 @@ class CriticalDifference:
     """Mean ranks of methods over queries, after Demšar (JMLR 2006)."""
 
     ranks: dict[str, float]
-    """Of each method, 1 is best; best first."""
+    """By method, best first; 1 is best."""
     distance: float
-    """Nemenyi's critical difference: mean ranks further apart are told apart at the level."""
+    """Nemenyi's critical difference: methods whose mean ranks are further apart differ significantly."""
     p_value: float
-    """Friedman's test that all methods are the same; 1 if they never differ."""
+    """p-value of Friedman's test that all methods are equal; 1 if they never differ."""
     groups: list[tuple[str, ...]]
-    """Longest runs of two or more methods, in order of rank, that are not told apart."""
+    """Longest runs of two or more methods, in order of rank, that do not differ significantly."""
     n_queries: int
     level: float
 
 
 def critical_difference(values: Mapping[str, np.ndarray], level: float = 0.05) -> CriticalDifference:
-    """Rank the methods on each query and see how far apart their mean ranks are.
+    """Rank the methods on each query and compare their mean ranks.
 
     On many queries two methods have equal values; these share the mean of their ranks, and Friedman's statistic is
     corrected for such ties.
@@ -99,7 +99,7 @@ def critical_difference(values: Mapping[str, np.ndarray], level: float = 0.05) -
     ----------
     values : mapping from method to (n_queries,)
     level : float
-        Of Nemenyi's test, which holds for all pairs at once.
+        Significance level of Nemenyi's test, for all pairs at once.
     """
     from scipy.stats import chi2, rankdata, studentized_range
 
@@ -132,7 +132,7 @@ def critical_difference(values: Mapping[str, np.ndarray], level: float = 0.05) -
 
 
 def _groups(names: list[str], ranks: np.ndarray, distance: float) -> list[tuple[str, ...]]:
-    """Runs within the distance that are not part of a longer one."""
+    """Return the runs within the distance that are not part of a longer one."""
     found: list[tuple[str, ...]] = []
     reached = 0
     for start in range(len(names)):

@@ -1,23 +1,24 @@
-"""A comparison as a table to read: in the terminal, as plain text, as Markdown."""
+"""A comparison as a table to read: for the terminal, as plain text, as Markdown."""
 
 from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from podium.experiments.result.beside import Beside, beside, figures
-from podium.experiments.result.comparison import Comparison
-from podium.experiments.result.rows import LEVELS, MethodSummary
+from podium.experiments.result.published import PairedTable, paired_tables
+from podium.experiments.result.summary import LEVELS, MethodSummary
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
 
+    from podium.experiments.result.comparison import Comparison
+
 
 def notes(comparison: Comparison) -> list[str]:
-    """The sentences that make the figures mean something: convention, averaging, protocol, tests."""
+    """Return the sentences that explain the figures: convention, averaging, protocol, tests."""
     folds = len(comparison.folds)
     each = units(comparison)
     averaging = (
@@ -33,12 +34,12 @@ def notes(comparison: Comparison) -> list[str]:
     if len(comparison.seeds) > 1:
         lines.append(
             f"Methods that depend on a seed: mean over {len(comparison.seeds)} seeds; the intervals do not include "
-            "the spread over seeds."
+            "the variation between seeds."
         )
     if len(comparison.rows) > 1 and comparison.best:
         lines.append(
             f"Worse than {comparison.best} on {comparison.primary}: {marks} "
-            f"(paired randomisation test over {each}, Holm-corrected)."
+            f"(paired randomization test over {each}, Holm-corrected)."
         )
     if comparison.rehearsal is not None and (picked := comparison.pick):
         lines.append(f"Picked in the rehearsal, without the test parts: {picked} (highest mean of all metrics there).")
@@ -46,7 +47,7 @@ def notes(comparison: Comparison) -> list[str]:
 
 
 def markdown(comparison: Comparison) -> str:
-    """The table, its notes and the chosen hyper-parameters as Markdown."""
+    """Return the table, its notes and the chosen hyper-parameters as Markdown."""
     header = ["method", *comparison.metrics, "fit (s)", "chosen"]
     lines = [
         f"# {_safe(title(comparison))}",
@@ -62,52 +63,41 @@ def markdown(comparison: Comparison) -> str:
         last = f"failed: {row.failures[0].error}" if row.failures else row.chosen
         lines.append(_pipe_row([row.method, *cells, seconds(row.seconds), last]))
     lines += ["", *(f"{_safe(line)}  " for line in notes(comparison)), ""]
-    for part in beside(comparison, exact=True):
-        lines += [f"## Beside {_safe(part.table.label)}", "", _safe(beside_note(part)), ""]
-        lines += [
-            _pipe_row(["published", "ours", *part.metrics]),
-            _pipe_row(["---", "---", *["---:"] * len(part.metrics)]),
-        ]
-        lines += [_pipe_row([line.published, line.ours or "–", *figures(line, part.metrics)]) for line in part.lines]
+    for paired in paired_tables(comparison, exact=True):
+        lines += [f"## Next to {_safe(paired.table.label)}", "", _safe(paired.note), ""]
+        lines.append(_pipe_row(["published", "ours", *paired.metrics]))
+        lines.append(_pipe_row(["---", "---", *["---:"] * len(paired.metrics)]))
+        lines += [_pipe_row([p.published, p.ours or "–", *p.texts(paired.metrics)]) for p in paired.pairs]
         lines.append("")
     return "\n".join(lines)
 
 
 def renderables(comparison: Comparison, width: int) -> list[RenderableType]:
-    """What a terminal of this width shows, for rich to print."""
+    """Return what a terminal of this width shows, for rich to print."""
     from rich.text import Text
 
     table = _rich_table(comparison, comparison.metrics)
-    if _width(table) > width:  # then only the primary metric has its interval
+    if _width(table) > width:  # then only the primary metric is shown with its interval
         table = _rich_table(comparison, [comparison.primary])
     parts: list[RenderableType] = [table, *(Text(line, style="dim") for line in notes(comparison))]
-    for part in beside(comparison, exact=True):
-        parts += [Text(), _rich_beside(part), Text(beside_note(part), style="dim")]
-    chosen = [f"{row.method}: {row.chosen}" for row in comparison.rows if row.chosen]
-    if chosen:
-        parts.append(Text("\nChosen on validation (number of folds)", style="bold"))
-        parts.extend(Text(f"  {line}") for line in chosen)
-    warnings = [f"  {row.method}, {where}: {text}" for row, text, where in complaints(comparison)]
-    if warnings:
-        parts.append(Text("\nWarnings", style="bold"))
-        parts.extend(Text(line) for line in warnings)
-    failures = [f"  {row.method}, {result.fold}: {result.error}" for row in comparison.rows for result in row.failures]
-    if failures:
-        parts.append(Text("\nFailed", style="bold red"))
-        parts.extend(Text(line) for line in failures)
+    for paired in paired_tables(comparison, exact=True):
+        parts += [Text(), _rich_published(paired), Text(paired.note, style="dim")]
+    lists = {
+        "Chosen on validation (number of folds)": [f"{r.method}: {r.chosen}" for r in comparison.rows if r.chosen],
+        "Warnings": warning_lines(comparison),
+        "Failed": [f"{r.method}, {failed.fold}: {failed.error}" for r in comparison.rows for failed in r.failures],
+    }
+    for heading, lines in lists.items():
+        if lines:
+            parts.append(Text(f"\n{heading}", style="bold red" if heading == "Failed" else "bold"))
+            parts.extend(Text(f"  {line}") for line in lines)
     return parts
 
 
 def _rich_table(comparison: Comparison, with_interval: Sequence[str]) -> Table:
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
     from rich.text import Text
 
-    heading = Text(title(comparison))
-    table = Table(title=heading, title_justify="left", title_style="bold", box=SIMPLE_HEAD, pad_edge=False)
-    table.add_column("method", overflow="fold")
-    for name in (*comparison.metrics, "fit (s)"):
-        table.add_column(name, justify="right", overflow="fold")
+    table = _new_table(title(comparison), ["method"], [*comparison.metrics, "fit (s)"])
     for row in comparison.rows:
         cells = [
             Text(
@@ -120,50 +110,48 @@ def _rich_table(comparison: Comparison, with_interval: Sequence[str]) -> Table:
     return table
 
 
-def _rich_beside(part: Beside) -> Table:
+def _rich_published(paired: PairedTable) -> Table:
+    from rich.text import Text
+
+    table = _new_table(f"Next to {paired.table.label}: published / ours", ["published", "ours"], paired.metrics)
+    for pair in paired.pairs:
+        short = [figure.replace("0.", ".") for figure in pair.texts(paired.metrics)]
+        cells = map(Text, [pair.published, pair.ours or "–", *short])
+        table.add_row(*cells, style="bold" if pair.is_summary else "")
+    return table
+
+
+def _new_table(heading: str, texts: Sequence[str], numbers: Sequence[str]) -> Table:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
     from rich.text import Text
 
-    heading = Text(f"Beside {part.table.label}: published / ours")
-    table = Table(title=heading, title_justify="left", title_style="bold", box=SIMPLE_HEAD, pad_edge=False)
-    for name in ("published", "ours"):
+    table = Table(title=Text(heading), title_justify="left", title_style="bold", box=SIMPLE_HEAD, pad_edge=False)
+    for name in texts:
         table.add_column(name, overflow="fold")
-    for name in part.metrics:
+    for name in numbers:
         table.add_column(name, justify="right", overflow="fold")
-    for line in part.lines:
-        short = [figure.replace("0.", ".") for figure in figures(line, part.metrics)]
-        cells = [Text(line.published), Text(line.ours or "–"), *map(Text, short)]
-        table.add_row(*cells, style="bold" if line.is_summary else "")
     return table
 
 
-def beside_note(part: Beside) -> str:
-    """Where the figures are from, and what the last line means."""
-    note = f"Published / ours. Source: {part.table.source}; convention {part.table.convention}. {part.table.note}"
-    summary = next((line for line in part.lines if line.is_summary), None)
-    if summary is None:
-        return note
-    last = f"Last line: the best published figure of each metric, and {summary.ours}, picked without the test parts."
-    return f"{note.rstrip('.')}. {last}"
-
-
 def _width(table: Table) -> int:
-    """Of the table if nothing is cut or folded."""
+    """Return the width of the table if nothing is cut or folded."""
     from rich.console import Console
 
     return Console(width=1000).measure(table).maximum
 
 
-def complaints(comparison: Comparison) -> Iterator[tuple[MethodSummary, str, str]]:
-    """Each warning that fitting a chosen model gave, and in which folds."""
-    for row in comparison.rows:
-        for warning, folds in row.warnings.items():
-            yield row, warning, "all folds" if len(folds) == len(comparison.folds) > 1 else ", ".join(folds)
+def warning_lines(comparison: Comparison) -> list[str]:
+    """Return each warning raised while a selected model was fitted, with its method and folds."""
+    return [
+        f"{row.method}, {'all folds' if len(folds) == len(comparison.folds) > 1 else ', '.join(folds)}: {warning}"
+        for row in comparison.rows
+        for warning, folds in row.warnings.items()
+    ]
 
 
-def text(comparison: Comparison) -> str:
-    """What the terminal shows, as plain text as wide as it needs to be."""
+def plain_text(comparison: Comparison) -> str:
+    """Return what the terminal shows, as plain text as wide as it needs to be."""
     from rich.console import Console
 
     out = io.StringIO()
@@ -182,7 +170,7 @@ def title(comparison: Comparison) -> str:
 
 
 def units(comparison: Comparison) -> str:
-    """What figures are means over: queries, or users."""
+    """Return what figures are means over, in the plural: queries, or users."""
     unit = comparison.configuration.unit
     return "queries" if unit == "query" else f"{unit}s"
 
@@ -198,19 +186,19 @@ def _cell(comparison: Comparison, row: MethodSummary, metric: str, *, interval: 
     text = f"{estimate.mean:.4f}"
     if interval:
         text += f" ±{estimate.half_width:.3f}".replace("±0.", "±.")
-    room_for_mark = row.mark or " "  # keeps the digits of a column under each other
-    return text + (room_for_mark if metric == comparison.primary else "")
+    mark = row.mark or " "  # keeps the digits of a column aligned
+    return text + (mark if metric == comparison.primary else "")
 
 
 def _normalization(comparison: Comparison) -> str:
-    """A sentence on the features, where there are some."""
+    """Return a sentence on the features, where there are some."""
     if "normalize" not in comparison.configuration.options:
         return ""
     how = comparison.configuration.options["normalize"]
     described = {
         "minmax": "rescaled to [0, 1] within each query",
-        "zscore": "standardised within each query",
-        "standard": "standardised by the training part's mean and deviation",
+        "zscore": "standardized within each query",
+        "standard": "standardized by the training part's mean and deviation",
     }
     return f" Features: {described.get(how, 'as they are')}."
 
@@ -220,5 +208,5 @@ def _pipe_row(cells: list[str]) -> str:
 
 
 def _safe(text: str) -> str:
-    """Text in which Markdown finds no HTML: ``<`` may stay where no name of an element follows."""
+    """Return text in which Markdown finds no HTML: ``<`` may stay where no name of an element follows."""
     return re.sub(r"<(?=[A-Za-z/!?])", "&lt;", text)

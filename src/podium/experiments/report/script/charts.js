@@ -1,5 +1,5 @@
 // Charts as SVG at the width they are shown in, so that letters keep their size on a phone.
-// Colours are the style sheet's.
+// Colors come from the style sheet.
 function marker(shape, x, y, r) {
   if (shape === 0) return svg("circle", { class: "marker", cx: x, cy: y, r });
   const [s, t] = [r * 1.8, r * 1.3];
@@ -27,7 +27,7 @@ function logTicks(low, high) {
   return found;
 }
 
-// How many pixels a text of a chart takes, and as much of it as fits into so many.
+// The width of a chart's text in pixels, and as much of a text as fits into a width.
 const ruler = document.createElement("canvas").getContext("2d");
 ruler.font = `600 12.5px ${getComputedStyle(document.body).fontFamily}`;
 const wide = (text) => ruler.measureText(text).width;
@@ -67,11 +67,11 @@ function frame({ box, height, label, x, y, right = 16, left, role = "img" }) {
     edge = at + wide(text) / 2 + 6;
     write("tick", { x: at, y: height - bottom + 18 }, "middle", text);
   }
-  const [below, beside] = [fitted(x.name, width), fitted(y.name, height - bottom)];
+  const [below, upright] = [fitted(x.name, width), fitted(y.name, height - bottom)];
   const middle = Math.min((left + width - right) / 2, width - wide(below) / 2);
-  const centre = Math.max((top + height - bottom) / 2, wide(beside) / 2);
+  const center = Math.max((top + height - bottom) / 2, wide(upright) / 2);
   write("axis", { x: middle, y: height - 8 }, "middle", below);
-  write("axis", { transform: `translate(12 ${centre}) rotate(-90)` }, "middle", beside);
+  write("axis", { transform: `translate(12 ${center}) rotate(-90)` }, "middle", upright);
   return { root, px, py, width, height, top, bottom, left, right };
 }
 
@@ -80,7 +80,7 @@ const axis = (name, values, more = {}) => {
   return { name, low: marks[0], high: last(marks), ticks: marks, ...more };
 };
 
-// Heights as near as may be to the wanted ones, at least `gap` apart.
+// Heights as close as possible to the wanted ones, at least `gap` apart.
 function spread(wanted, gap, top, bottom) {
   const order = wanted.map((_, i) => i).sort((i, j) => wanted[i] - wanted[j]);
   const placed = [...wanted];
@@ -94,7 +94,7 @@ function spread(wanted, gap, top, bottom) {
   return placed;
 }
 
-// What is under the pointer or has the focus, in words. Elements that have something to say carry it in data-tip.
+// A description of the element under the pointer or with the focus, from its data-tip.
 const bubble = html("div", { class: "bubble", hidden: true, "aria-hidden": "true" });
 document.body.append(bubble);
 for (const event of ["pointerover", "focusin"]) document.addEventListener(event, ({ target }) => explain(target));
@@ -112,7 +112,7 @@ function explain(element) {
   bubble.style.top = `${(at.y > bubble.offsetHeight + 16 ? at.y - bubble.offsetHeight - 8 : at.bottom + 8) + scrollY}px`;
 }
 
-// Keep a figure drawn: now, when the reader's choices change, and when its width does.
+// Draw a figure now, and again when the reader's choices or its width change.
 function figure(id, names, paint) {
   const box = document.getElementById(id);
   if (!box) return;
@@ -122,7 +122,7 @@ function figure(id, names, paint) {
     const parts = paint(box).filter(Boolean);
     for (const child of [...box.children]) if (!parts.includes(child)) child.remove();
     parts.forEach((part, i) => part === box.children[i] || box.insertBefore(part, box.children[i] ?? null));
-    // Where elements are new, the keyboard stays on the one that took the old one's place.
+    // Where elements are new, the focus moves to the one that replaced the old one.
     if (!box.contains(document.activeElement)) controls()[focused]?.focus({ preventScroll: true });
   };
   let width = box.clientWidth;

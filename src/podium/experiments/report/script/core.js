@@ -1,4 +1,4 @@
-// The figures, and small tools. Texts reach the page as text nodes and attributes only, never as markup.
+// The figures, and small helpers. Texts reach the page as text nodes and attributes only, never as markup.
 const data = JSON.parse(document.getElementById("data").textContent);
 const methods = data.methods;
 const numberOf = new Map(methods.map((method, i) => [method.name, i]));
@@ -25,8 +25,8 @@ const many = (n, one, more) => `${n} ${n === 1 ? one : more}`;
 const capital = (text) => text[0].toUpperCase() + text.slice(1);
 const last = (list) => list[list.length - 1];
 
-// A row of a table: its first cell names it. Figures, in the columns `numbers`, are set to the right; elements are
-// taken as they are.
+// A row of a table; its first cell is its heading. Figures, in the columns `numbers`, are aligned to the right;
+// elements are used as they are.
 function row(cells, numbers = [], attributes = {}) {
   const cell = (content, i) => {
     if (content instanceof HTMLTableCellElement) return content;
@@ -36,7 +36,7 @@ function row(cells, numbers = [], attributes = {}) {
   return html("tr", attributes, ...cells.map(cell));
 }
 
-// A table that scrolls sideways where it must, with its caption: a text, or pieces of one.
+// A table that scrolls sideways if necessary, with a caption: a text, or pieces of one.
 function table(caption, heads, rows, { numbers = [], kind = "scroll", ...attributes } = {}) {
   const pieces = [caption].flat();
   const label = pieces.map((piece) => piece.textContent ?? piece).join("");
@@ -57,8 +57,8 @@ function table(caption, heads, rows, { numbers = [], kind = "scroll", ...attribu
   );
 }
 
-// A labelled choice between texts, which says what the reader has chosen under `name` and changes it. It is made once
-// and stays: a list that is typed into would forget its first letters if it were drawn anew after each.
+// A labeled list of texts that shows and sets the reader's choice under `name`. It is created once: a list that is
+// typed into would lose its first letters if it were drawn again after each.
 function choice(label, name, options) {
   const select = html("select", { onchange: () => change({ [name]: select.value }) });
   for (const [key, text] of options) select.append(html("option", { value: key }, text));

@@ -1,4 +1,4 @@
-// Training time against quality. The front: going from quick to slow, each method better than all quicker ones.
+// Training time against quality. The front: from fast to slow, each method that is better than all faster ones.
 function cost(box) {
   const shown = methods
     .filter((method) => method.name !== "random" || styleOf(method.name))
@@ -28,7 +28,7 @@ function cost(box) {
   const ordered = [...shown].sort((one, other) => (styleOf(one.name) ? 1 : 0) - (styleOf(other.name) ? 1 : 0));
   for (const method of ordered) {
     const style = styleOf(method.name);
-    const group = svg("g", { class: style ? `series ${style.colour}` : "series other" });
+    const group = svg("g", { class: style ? `series ${style.color}` : "series other" });
     const dot = marker(style?.shape ?? 0, px(method.x), py(method.y), style ? 6 : 4);
     dot.setAttribute("data-tip", `${method.name}: ${four(method.y)} in ${time(method.seconds)}`);
     group.append(dot);
@@ -39,7 +39,7 @@ function cost(box) {
   return [root, legend(shown)];
 }
 
-// Names beside their points, where they cover neither a point nor another name; else only the tip has them.
+// Names next to their points, where they cover neither a point nor another name; otherwise only in the tip.
 function labels(root, { px, py, width, left, right }, labelled, points) {
   const taken = points.map(({ x, y }) => ({ l: px(x) - 6, r: px(x) + 6, t: py(y) - 6, b: py(y) + 6 }));
   for (const { name, x, y } of labelled) {

@@ -1,6 +1,6 @@
 // Two methods on every query: a scatter, and the queries on which they differ most.
 const SAME = 1e-9;
-const repeated = new Set(data.queries.ids).size < data.queries.ids.length; // then ids alone do not tell queries apart
+const repeated = new Set(data.queries.ids).size < data.queries.ids.length; // then ids alone do not identify queries
 const queryName = (number) => (repeated ? `~${number}` : data.queries.ids[number]);
 const openQuery = (number, pair = {}) => change({ ...pair, query: queryName(number) });
 
@@ -36,7 +36,7 @@ function pair(box) {
   const queries = differences();
   const [left, right] = [html("div"), html("div")];
   const columns = html("div", { class: "columns" }, left, right);
-  box.append(columns); // so that the halves have a width to draw for
+  box.append(columns); // so that the halves have a width
   left.append(scatter(left, queries));
   right.append(largest(queries));
   return [pairControls, verdict(queries), columns];
@@ -73,7 +73,7 @@ function scatter(box, queries) {
   const [from, to] = [both.low, both.high];
   root.append(svg("line", { class: "diagonal", x1: px(from), y1: py(from), x2: px(to), y2: py(to) }));
   const opened = queryNumber();
-  const ordered = [...queries].sort((one, other) => one.a - other.a || one.b - other.b); // as arrow keys go through them
+  const ordered = [...queries].sort((one, other) => one.a - other.a || one.b - other.b); // the order of the arrow keys
   const points = ordered.map((query) => {
     const side = query.difference > SAME ? "wins" : query.difference < -SAME ? "loses" : "ties";
     const open = query.number === opened;
@@ -109,7 +109,7 @@ function largest(queries) {
   return table("Largest differences", heads, rows, { numbers, id: "largest" });
 }
 
-// Queries on which the methods, floors aside, lie furthest apart.
+// Queries on which the methods, without floors, differ most.
 function disputed() {
   const values = data.values[data.primary];
   const able = strong.map(({ name }) => numberOf.get(name));
@@ -127,7 +127,7 @@ function disputed() {
       const who = [high, low].map((i) => `${methods[i].name} ${four(values[i][number])}`);
       return row([opener(id, open), ...who, four(range)], [3]);
     });
-  const caption = `${capital(units)} on which methods lie furthest apart (${measure}; floors left out)`;
+  const caption = `${capital(units)} on which methods differ most (${measure}; floors left out)`;
   const heads = [data.unit, "best there", "worst there", "range"];
   return rows.length ? [table(caption, heads, rows, { numbers: [3], id: "disputed" })] : [];
 }

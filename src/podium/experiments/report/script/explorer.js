@@ -11,7 +11,7 @@ function missing() {
   return html("p", { class: "soft" }, state.query ? unknown : `No ${data.unit} has a value of both methods.`);
 }
 
-// Controls that lead from query to query.
+// Controls for moving from query to query.
 function finder(name, number) {
   const { ids } = data.queries;
   const step = (by) => openQuery((Math.max(number, by > 0 ? -1 : 0) + by + ids.length) % ids.length);
@@ -40,8 +40,8 @@ function finder(name, number) {
 function opened(number) {
   const query = data.rankings[number];
   if (!query) {
-    const why = "only those on which methods differ most fit";
-    return [html("p", {}, `The rankings of this ${data.unit} are not in this page: ${why}.`)];
+    const why = "there is room only for those on which methods differ most";
+    return [html("p", {}, `The rankings of this ${data.unit} are not on this page: ${why}.`)];
   }
   const fold = data.folds.length > 1 ? `, ${data.folds[data.queries.fold[number]]}` : "";
   const counts = query.grades.map(([grade, n]) => `${n} of grade ${grade}`).join(", ");

@@ -1,4 +1,4 @@
-// Figures as files, made of what is in the page; and every candidate that was tried, when it is asked for.
+// Figures of the page as files; and the table of all trials, made when it is opened.
 function asCsv(rows) {
   const field = (value) => {
     const text = String(value ?? "");
@@ -52,7 +52,7 @@ function trials() {
         return row([...cells, chosen ? "chosen" : ""], numbers, { class: chosen ? "lead" : null });
       }),
     );
-    const caption = `Every candidate, in the order tried; ${measure} on the validation part`;
+    const caption = `All trials, in order; ${measure} on the validation part`;
     const heads = ["method", "fold", "parameters", `validation ${data.primary}`, "fit", ""];
     box.append(table(caption, heads, rows, { numbers }));
   });

@@ -1,4 +1,4 @@
-// One stop of the Tab key for many elements: arrows lead from one to the next, Enter or the space bar is a click.
+// One stop of the Tab key for many elements: arrow keys move between them, Enter and the space bar click.
 function roving(root, items, { columns = 1, start = 0 } = {}) {
   const steps = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -columns, ArrowDown: columns };
   items.forEach((item, i) => item.setAttribute("tabindex", i === start ? "0" : "-1"));

@@ -16,7 +16,7 @@ function leaderboard() {
     const key = (row) => (column === 0 ? row.dataset.method : (row.cells[column].dataset.value ?? ""));
     const compare = (one, other) => {
       const [x, y] = [key(one), key(other)];
-      if (x === "" || y === "") return (x === "") - (y === ""); // what has no figure stays last
+      if (x === "" || y === "") return (x === "") - (y === ""); // rows without a figure stay last
       const difference = Number(x) - Number(y);
       return sign * (Number.isNaN(difference) ? x.localeCompare(y) : difference);
     };

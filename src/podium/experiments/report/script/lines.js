@@ -1,4 +1,4 @@
-// Lines over cut-offs and over iterations: highlighted methods in colour and by name, the others in grey.
+// Lines over cutoffs and over iterations: highlighted methods in color and with names, the others in gray.
 function lineChart(box, series, { label, x, y }) {
   const roomy = box.clientWidth > 560;
   const lit = series.filter((line) => styleOf(line.name) || series.length < 4);
@@ -9,7 +9,7 @@ function lineChart(box, series, { label, x, y }) {
   const ends = spread(lit.map((line) => py(last(line.points)[1])), 17, chart.top + 4, chart.height - chart.bottom);
   for (const line of [...series.filter((other) => !lit.includes(other)), ...lit]) {
     const style = styleOf(line.name);
-    const group = svg("g", { class: style ? `series ${style.colour}` : "series other" });
+    const group = svg("g", { class: style ? `series ${style.color}` : "series other" });
     const path = line.points.map(([a, b]) => `${px(a).toFixed(1)},${py(b).toFixed(1)}`).join(" ");
     group.append(svg("polyline", { class: style?.dashed ? "dashed" : null, points: path }));
     group.append(svg("polyline", { class: "hit", points: path, "data-tip": line.tip ?? line.name }));
@@ -40,11 +40,11 @@ function curves(box) {
       return { name, points };
     });
   const cutoffs = series[0]?.points.map(([k]) => k) ?? [];
-  // Chance would stretch the scale so far that the others fall into one line: it is drawn only if asked for.
+  // Chance would stretch the scale so much that the others become one line: it is drawn only if highlighted.
   const shown = series.filter(({ name }) => name !== "random" || styleOf(name));
   const chart = lineChart(box, shown, {
     label: `NDCG@k (${data.convention}) against k for ${many(shown.length, "method", "methods")}`,
-    x: { name: "cut-off k", low: 1, high: cutoffs.length, ticks: cutoffs },
+    x: { name: "cutoff k", low: 1, high: cutoffs.length, ticks: cutoffs },
     y: axis(`NDCG@k (${data.convention})`, shown.flatMap(({ points }) => points.map(([, v]) => v))),
   });
   return [chart, legend(series)];

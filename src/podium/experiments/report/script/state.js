@@ -20,7 +20,7 @@ const drawn = new Set([...methods, ...data.published].map(({ name }) => name));
 const familyButtons = [...document.querySelectorAll("#filters [data-family]")];
 const followers = [];
 
-// What a link may ask for; anything else is as if it had not been asked.
+// What a link may contain; anything else is ignored.
 const allowed = {
   order: (order) => ["ascending", "descending"].includes(order),
   family: (name) => familyButtons.some((button) => button.dataset.family === name),
@@ -42,7 +42,7 @@ function change(changes) {
   for (const { names, draw } of followers) if (names.some((name) => name in changes)) draw();
 }
 
-// A list of names as one text, whatever the names are.
+// A list of names as one text, whatever characters they contain.
 const joined = (names) => names.map((name) => name.replaceAll("%", "%25").replaceAll(";", "%3B")).join(";");
 const parted = (text) => text.split(";").map((name) => name.replaceAll("%3B", ";").replaceAll("%25", "%"));
 
@@ -56,7 +56,7 @@ function remember() {
   try {
     history.replaceState(null, "", text ? `#${text}` : location.pathname + location.search);
   } catch {
-    // some viewers of local files forbid it; then the view has no link
+    // some viewers of local files forbid this; then the view has no link
   }
 }
 
@@ -77,13 +77,13 @@ function toggleMethod(name) {
   change({ methods: state.methods.includes(name) ? others : [...others, name] });
 }
 
-// Colour and marker of a highlighted method, by its place among the highlighted; null for the others.
+// Color and marker of a highlighted method, by its position among the highlighted; null for the others.
 function styleOf(name) {
   const place = state.methods.indexOf(name);
-  return place < 0 ? null : { colour: `c${place % 7}`, dashed: Math.floor(place / 7) % 2 === 1, shape: place % 4 };
+  return place < 0 ? null : { color: `c${place % 7}`, dashed: Math.floor(place / 7) % 2 === 1, shape: place % 4 };
 }
 
-// Buttons that choose which methods are highlighted: the legend of every chart. Many of them are folded away.
+// Buttons that choose which methods are highlighted: the legend of every chart. If there are many, they are folded.
 let unfolded = false;
 function legend(among) {
   const about = { class: "chips legend", role: "group", "aria-label": "Methods to highlight" };
@@ -98,8 +98,8 @@ function legend(among) {
 
 function chip({ name }) {
   const style = styleOf(name);
-  const colour = style ? `swatch ${style.colour}` : "swatch";
-  const swatch = svg("svg", { viewBox: "0 0 22 12", class: colour, "aria-hidden": "true" });
+  const color = style ? `swatch ${style.color}` : "swatch";
+  const swatch = svg("svg", { viewBox: "0 0 22 12", class: color, "aria-hidden": "true" });
   swatch.append(svg("line", { x1: 1, x2: 21, y1: 6, y2: 6, class: style?.dashed ? "dashed" : null }));
   if (style) swatch.append(marker(style.shape, 11, 6, 4));
   const about = { type: "button", "aria-pressed": String(Boolean(style)), onclick: () => toggleMethod(name) };

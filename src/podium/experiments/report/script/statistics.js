@@ -1,4 +1,4 @@
-// Each against each, and mean ranks.
+// All pairs of methods, and mean ranks.
 function duels() {
   const total = data.queries.valued;
   const caption =
@@ -39,17 +39,17 @@ function won(i, j, total) {
 
 function agreed(i, j) {
   const value = data.agreement[i][j];
-  if (value === null) return html("td", { class: "self" }, "–"); // one of them scores all alike
+  if (value === null) return html("td", { class: "self" }, "–"); // one of them gives all the same score
   const tip = `${methods[i].name} and ${methods[j].name}: ${value.toFixed(3)}`;
   const text = Math.abs(value) < 0.005 ? ".00" : value.toFixed(2).replace("0.", ".").replace("-", "−");
-  const lean = Math.sign(value) * value ** 4; // most are near 1: the eye should see where they are not
+  const lean = Math.sign(value) * value ** 4; // most are near 1: this shows where they are not
   return shaded(text, lean, tip, () => showPair(i, j));
 }
 
 function showPair(i, j) {
   change({ a: methods[i].name, b: methods[j].name });
   scrollTo(document.getElementById("pair"));
-  document.querySelector("#pair select").focus({ preventScroll: true }); // the keyboard follows the eye
+  document.querySelector("#pair select").focus({ preventScroll: true }); // the focus goes where the reader looks
 }
 
 function shaded(text, lean, tip, onclick) {
@@ -58,7 +58,7 @@ function shaded(text, lean, tip, onclick) {
   return cell;
 }
 
-// Each method's bar is as long as the critical difference: bars that do not overlap are told apart.
+// Each method's bar is as long as the critical difference: methods whose bars do not overlap differ significantly.
 function ranks(box) {
   const { mean, critical, level, queries } = data.ranks;
   const order = methods.map((_, i) => i).sort((i, j) => mean[i] - mean[j]);
@@ -80,7 +80,8 @@ function ranks(box) {
   order.forEach((i, place) => {
     const y = top + line * (place + 0.6);
     const apart = mean[i] - mean[best] > critical;
-    const tip = `${methods[i].name}: mean rank ${mean[i].toFixed(2)}${apart ? ", told apart from the best" : ""}`;
+    const worse = apart ? ", significantly worse than the best" : "";
+    const tip = `${methods[i].name}: mean rank ${mean[i].toFixed(2)}${worse}`;
     const group = svg("g", { class: apart ? "rank apart" : "rank", "data-tip": tip });
     group.append(svg("line", { x1: px(mean[i] - half), x2: px(mean[i] + half), y1: y, y2: y }));
     group.append(svg("circle", { cx: px(mean[i]), cy: y, r: 4.5 }));
@@ -90,6 +91,7 @@ function ranks(box) {
   });
   const note =
     `Each bar is as long as the critical difference (${critical.toFixed(2)}, Nemenyi test at the level ${level} over ` +
-    `${queries} ${units}): methods whose bars do not overlap are told apart. Filled: not told apart from the best.`;
+    `${queries} ${units}): methods whose bars do not overlap differ significantly. ` +
+    "Filled: no significant difference from the best.";
   return [html("h3", {}, "Mean ranks"), root, html("p", { class: "soft" }, note)];
 }

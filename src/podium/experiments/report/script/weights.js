@@ -7,7 +7,7 @@ function weights(box) {
   const { of, linear } = method.weights;
   const shown = Math.min(method.weights.features.length, 25);
   const note = linear
-    ? "Weights are of the features as the model gets them: after rescaling within a query, where there was any."
+    ? "Weights refer to the features as the model receives them: after rescaling within a query, if any."
     : "Importance says how much a feature was used, not in which direction.";
   const numbered = data.features ? "" : " Features without names are numbered from 1, as in LETOR files.";
   return [

@@ -1,23 +1,26 @@
-"""How the figures came to be: folds, choices, failures, warnings, configuration."""
+"""How the figures were obtained: folds, chosen hyper-parameters, failures, warnings, setup."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from podium.experiments.plan.configuration import MethodFacts
 from podium.experiments.report.html import bullets, cell, facts, figure, head, row_head, section, table
-from podium.experiments.result.comparison import Comparison
-from podium.experiments.result.rows import format_parameters
-from podium.experiments.result.table import complaints, seconds
+from podium.experiments.result.summary import format_parameters
+from podium.experiments.result.table import seconds, warning_lines
 from podium.experiments.run.outcomes import Result
 from podium.experiments.run.store import FILE
 from podium.experiments.run.surroundings import surroundings
+from podium.metrics.conventions import convention
+
+if TYPE_CHECKING:
+    from podium.experiments.result.comparison import Comparison
 
 
 def by_fold(comparison: Comparison) -> str:
-    """The primary metric of each method on each fold."""
+    """Return the primary metric of each method on each fold."""
     if len(comparison.folds) < 2:
         return ""
     heads = [head("method"), *(head(fold, number=True) for fold in comparison.folds)]
@@ -31,7 +34,7 @@ def by_fold(comparison: Comparison) -> str:
 
 
 def choices(comparison: Comparison) -> str:
-    """What was chosen on each fold's validation part, and everything that was tried."""
+    """Return what was chosen on each fold's validation part, and everything that was tried."""
     heads = [head("method"), *(head(fold) for fold in comparison.folds)]
     rows = []
     for row in comparison.rows:
@@ -43,12 +46,12 @@ def choices(comparison: Comparison) -> str:
         if any(result.trials for result in comparison.results)
         else ""
     )
-    lead = "Test labels took no part in these choices."
+    lead = "Test labels were not used for these choices."
     return section("choices", "Chosen hyper-parameters", table(caption, heads, rows), tried, lead=lead)
 
 
 def _choice(results: list[Result]) -> str:
-    """What a method chose on a fold: one setting, or those of several seeds."""
+    """Return the cell of a method and fold: one setting, or those of several seeds."""
     if any(result.error is not None for result in results):
         return cell("failed")
     settings = dict.fromkeys(format_parameters(result.parameters) or "–" for result in results)
@@ -69,15 +72,14 @@ def failures(comparison: Comparison) -> str:
 
 
 def warnings(comparison: Comparison) -> str:
-    listed = bullets(f"{row.method}, {where}: {text}" for row, text, where in complaints(comparison))
-    return section("warnings", "Warnings", listed)
+    return section("warnings", "Warnings", bullets(warning_lines(comparison)))
 
 
-def setting(comparison: Comparison) -> str:
-    """Everything somebody needs to get the same figures, and the figures as files."""
+def setup(comparison: Comparison) -> str:
+    """Return everything needed to reproduce the figures, and the figures as files."""
     configuration = comparison.configuration
     data = configuration.data
-    described = comparison.described or surroundings()
+    ran_on = comparison.run_facts or surroundings()
     listed: dict[str, Any] = {
         "data": f"{data.name} ({data.description})",
         "fingerprint": data.fingerprint,
@@ -90,15 +92,15 @@ def setting(comparison: Comparison) -> str:
         "search": _describe_search(configuration.search),
         "seed" if len(comparison.seeds) == 1 else "seeds": ", ".join(map(str, comparison.seeds)),
         "podium": configuration.podium,
-        "versions": _plain(described.get("versions", {})),
-        "machine": _plain(described.get("machine", {})),
-        "date": str(described.get("date", "")).replace("T", " ").replace("+00:00", " UTC"),
+        "versions": _plain(ran_on.get("versions", {})),
+        "machine": _plain(ran_on.get("machine", {})),
+        "date": str(ran_on.get("date", "")).replace("T", " ").replace("+00:00", " UTC"),
         "wall time": _describe_time(comparison),
     }
     grids = [_describe_grid(name, about) for name, about in configuration.methods.items()]
-    searched = f"<details><summary>What each method could choose from</summary>{bullets(grids)}</details>"
+    searched = f"<details><summary>Settings searched for each method</summary>{bullets(grids)}</details>"
     about = facts((name, str(value)) for name, value in listed.items() if value not in ("", None))
-    return section("setting", "Setting", about, searched, _files(comparison))
+    return section("setup", "Setup", about, searched, _files(comparison))
 
 
 def _describe_time(comparison: Comparison) -> str:
@@ -113,18 +115,16 @@ def _describe_search(search: dict[str, Any]) -> str:
 
 
 def _files(comparison: Comparison) -> str:
-    """Links to what lies beside the page, and buttons that make files of what is in it."""
+    """Return links to the files next to the page, and buttons that save figures of the page as files."""
     names = ["results.csv", "per_query.csv", "trials.csv", "table.md", "table.tex", FILE]
     links = "".join(f'<li><a href="{name}">{name}</a></li>' for name in names)
-    beside = (
-        f'<p>Beside this page, in the folder of the run:</p><ul class="files">{links}</ul>' if comparison.folder else ""
-    )
+    listed = f'<p>Next to this page, in the folder of the run:</p><ul class="files">{links}</ul>'
     buttons = (
         '<div class="controls" id="downloads" hidden>'
         '<button type="button" data-download="table">Save the table as CSV</button>'
         '<button type="button" data-download="values">Save the values per query as CSV</button></div>'
     )
-    return f"<h3>Raw figures</h3>{beside}{buttons}"
+    return f"<h3>Raw figures</h3>{listed if comparison.folder else ''}{buttons}"
 
 
 def _plain(value: Any) -> str:
@@ -135,14 +135,12 @@ def _plain(value: Any) -> str:
 
 def _describe_grid(name: str, facts: MethodFacts) -> str:
     if not facts.grid:
-        return f"{name}: nothing to choose"
+        return f"{name}: nothing to search"
     return f"{name}: " + ", ".join(f"{p} ∈ {{{_plain(values)}}}" for p, values in facts.grid.items())
 
 
 def _describe_convention(name: str) -> str:
-    """The convention's name and the facts behind it."""
-    from podium.metrics.conventions import convention
-
+    """Return the name and the facts of a convention."""
     about = asdict(convention(name))
     listed = ", ".join(f"{fact} {value}" for fact, value in about.items() if fact != "name" and value is not None)
     return f"{name} ({listed.replace('_', ' ')})"

@@ -1,7 +1,9 @@
-"""One line of a comparison's table."""
+"""What a comparison says about one method: a row of its table."""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,7 +12,7 @@ import numpy as np
 from podium.experiments.run.outcomes import Result
 
 LEVELS = ((0.01, "‡"), (0.05, "†"))
-"""Marks of methods that are worse than the best, by corrected p-value."""
+"""Marks of methods that are significantly worse than the best, by corrected p-value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,30 +30,30 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class MethodSummary:
-    """One method of the table."""
+    """One method: means, tests, times and the results behind them."""
 
     method: str
     estimates: dict[str, Estimate]
     """By metric; empty for a method that failed."""
     p_value: float | None
-    """Of the paired randomisation test against the best on the primary metric, Holm-corrected; None for the best."""
+    """Paired randomization test against the best on the primary metric, Holm-corrected; None for the best."""
     seconds: float
-    """Training of the chosen model, mean over folds."""
+    """Training time of the selected model, mean over folds."""
     search_seconds: float
-    """Training of all candidates on all folds."""
+    """Training time of all trials on all folds."""
     results: tuple[Result, ...]
-    """One a fold and seed."""
+    """One per fold and seed."""
     seed_spread: dict[str, float] = field(default_factory=dict)
-    """By metric, the standard deviation over seeds; empty if there was one, or if seeds make no difference."""
+    """Standard deviation over seeds by metric; empty if there was one seed, or if the method does not depend on it."""
 
     @property
     def validation(self) -> float:
-        """The primary metric of the chosen models on the validation parts, mean over folds and seeds."""
+        """The primary metric of the selected models on the validation parts, mean over folds and seeds."""
         return float(np.mean([np.nan if r.validation is None else r.validation for r in self.results]))
 
     @property
     def mean_of_metrics(self) -> float:
-        """Of all metrics of the comparison, each with the same weight."""
+        """The mean of all metrics of the comparison, with equal weights."""
         return float(np.mean([estimate.mean for estimate in self.estimates.values()]))
 
     @property
@@ -60,7 +62,7 @@ class MethodSummary:
 
     @property
     def warnings(self) -> dict[str, list[str]]:
-        """What fitting the chosen models gave to complain about, and in which folds."""
+        """The warnings raised while the selected models were fitted, and the folds where."""
         found: dict[str, list[str]] = {}
         for result in self.results:
             for warning in result.warnings:
@@ -73,15 +75,20 @@ class MethodSummary:
 
     @property
     def chosen(self) -> str:
-        """The chosen hyper-parameters and in how many folds, commonest first: ``l2=0.01 (4), l2=0.1 (1)``."""
-        counts: dict[str, int] = {}
-        for result in self.results:
-            if result.parameters and result.error is None:
-                text = format_parameters(result.parameters)
-                counts[text] = counts.get(text, 0) + 1
+        """The selected hyper-parameters and in how many folds, most frequent first: ``l2=0.01 (4), l2=0.1 (1)``."""
+        succeeded = [r for r in self.results if r.parameters and r.error is None]
+        counts = Counter(format_parameters(result.parameters) for result in succeeded)
         if len(counts) == 1:
             return next(iter(counts))
-        return ", ".join(f"{text} ({n})" for text, n in sorted(counts.items(), key=lambda item: -item[1]))
+        return ", ".join(f"{parameters} ({n})" for parameters, n in counts.most_common())
+
+
+def one_per_fold(results: Iterable[Result]) -> list[Result]:
+    """Return the first result of each fold; where there are several seeds, what is shown of one model is of these."""
+    first: dict[str, Result] = {}
+    for result in results:
+        first.setdefault(result.fold, result)
+    return list(first.values())
 
 
 def format_parameters(parameters: dict[str, Any]) -> str:

@@ -1,30 +1,32 @@
-"""All that the page's charts draw, as one JSON value: every figure from the comparison, nothing computed twice.
+"""The data of the page's charts as one JSON value; every figure comes from the comparison.
 
-Only what can be seen is put in. Per-query values and rankings grow with the data, so they have a budget; what does not
-fit is left out query by query, and the page says so.
+Per-query values and rankings grow with the data, so their number is limited. Whole queries are left out where not all
+fit, and the page says so.
 """
 
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from podium.experiments.report.disagreement import agreement, duels, n_valued
 from podium.experiments.report.published import published_curves
-from podium.experiments.report.rankings import one_seed, places, rankings
-from podium.experiments.result.comparison import Comparison
-from podium.experiments.result.rows import MethodSummary, format_parameters
+from podium.experiments.report.rankings import places, rankings
+from podium.experiments.result.summary import MethodSummary, format_parameters, one_per_fold
 from podium.experiments.result.table import units
 from podium.experiments.run.outcomes import CUTOFFS, Result
 
+if TYPE_CHECKING:
+    from podium.experiments.result.comparison import Comparison
+
 VALUES = 400_000
-"""Per-query values that a page holds at most, about 3.5 MB."""
+"""The most per-query values that a page holds, about 3.5 MB."""
 
 
-def blob(comparison: Comparison) -> dict[str, Any]:
-    """What the page's script reads."""
+def page_data(comparison: Comparison) -> dict[str, Any]:
+    """Return what the page's script reads."""
     rows = [row for row in comparison.rows if row.estimates]
     shown, metrics = _fitting(comparison, rows)
     return {
@@ -49,13 +51,13 @@ def blob(comparison: Comparison) -> dict[str, Any]:
 
 
 def embedded(value: Any) -> str:
-    """JSON that cannot end the script element it stands in, whatever its texts are."""
+    """Return JSON that cannot end the script element around it, whatever its texts are."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
 
 
 def rounded(values: Any, digits: int = 4) -> Any:
-    """Numbers, in lists as deep as they come, with as many digits as can be seen; None where there is none."""
+    """Return numbers, in nested lists, with as many digits as can be seen; None in place of NaN and infinity."""
     array = np.asarray(values, dtype=np.float64)
     if array.ndim:
         return [rounded(part, digits) for part in array]
@@ -63,7 +65,7 @@ def rounded(values: Any, digits: int = 4) -> Any:
 
 
 def _fitting(comparison: Comparison, rows: list[MethodSummary]) -> tuple[np.ndarray, list[str]]:
-    """Positions of the test queries that fit into the page, and the metrics whose values on them do."""
+    """Return the positions of the test queries that fit into the page, and the metrics whose values do."""
     n_queries, n_methods = comparison.n_queries, max(len(rows), 1)
     step = max(1, -(-n_queries * n_methods // VALUES))
     shown = np.arange(0, n_queries, step)
@@ -87,18 +89,18 @@ def _method(comparison: Comparison, row: MethodSummary) -> dict[str, Any]:
 
 
 def family(comparison: Comparison, method: str) -> str:
-    """Return the family of a method; the blend is one of its own, and users' rankers are ``own``."""
+    """Return the family of a method, such as ``listwise``; users' rankers are ``own``."""
     return comparison.configuration.methods[method].family
 
 
 def _averaged(comparison: Comparison) -> str:
-    """Of what a value on one query is the mean, where it is of several models."""
+    """Return what the value of one query is a mean over, where it is of several models."""
     seeds = ["seeds"] * (len(comparison.seeds) > 1)
     return " and ".join([*seeds, *["repeated tests"] * (comparison.configuration.average == "repeats")])
 
 
 def _curve(comparison: Comparison, row: MethodSummary) -> list[float] | None:
-    """NDCG@k over k, averaged as the table is: seeds, then repeated tests of a query, then queries or folds."""
+    """Return NDCG@k over k, averaged as in the table: over seeds, repeated tests of a query, then queries or folds."""
     by_fold: dict[str, list[np.ndarray]] = {}
     for result in row.results:
         arrays = comparison.arrays(result)
@@ -108,7 +110,7 @@ def _curve(comparison: Comparison, row: MethodSummary) -> list[float] | None:
     parts = [np.stack(seeds).mean(axis=0, dtype=np.float64) for seeds in by_fold.values()]
     if comparison.averages_folds:
         return rounded(np.mean([_mean(part) for part in parts], axis=0))
-    qids = [qid for result in one_seed(row) for qid in result.qids]
+    qids = [qid for result in one_per_fold(row.results) for qid in result.qids]
     _, query = np.unique(qids, return_inverse=True)
     tested = np.zeros((query.max() + 1, len(CUTOFFS)))
     np.add.at(tested, query, np.concatenate(parts))
@@ -116,14 +118,14 @@ def _curve(comparison: Comparison, row: MethodSummary) -> list[float] | None:
 
 
 def _mean(values: np.ndarray) -> np.ndarray:
-    """Over the queries that have a value; NaN if none has one."""
+    """Return the mean over the queries that have a value; NaN if none has one."""
     valued = values[~np.isnan(values).any(axis=1)]
     return valued.mean(axis=0) if len(valued) else np.full(values.shape[1], np.nan)
 
 
 def _ranks(comparison: Comparison, rows: list[MethodSummary]) -> dict[str, Any] | None:
-    """Mean ranks of the methods, and how far apart two must be to be told apart."""
-    if len(rows) < 3:  # of two methods, the paired test says more
+    """Return the mean ranks of the methods and their critical difference."""
+    if len(rows) < 3:  # for two methods, the paired test says more
         return None
     found = comparison.critical_difference()
     if not np.isfinite(found.distance):
@@ -138,18 +140,16 @@ def _ranks(comparison: Comparison, rows: list[MethodSummary]) -> dict[str, Any] 
 
 
 def _history(comparison: Comparison, row: MethodSummary, most: int = 200) -> dict[str, Any] | None:
-    """The metric on validation queries over the training of the chosen models; thinned where it is long."""
+    """Return the metric on the validation queries during training of the chosen models; at most ``most`` points."""
     folds = []
     unit = "iterations"
-    for result in one_seed(row):
+    for result in one_per_fold(row.results):
         arrays = comparison.arrays(result)
         if arrays is None or arrays.model.history is None:
             continue
         unit, values = arrays.model.unit, arrays.model.history
         at = np.linspace(1, len(values), min(len(values), most)).round().astype(int)
-        at = np.union1d(
-            at, np.clip(arrays.model.best_iteration or 1, 1, len(values))
-        )  # what was kept has its own value
+        at = np.union1d(at, np.clip(arrays.model.best_iteration or 1, 1, len(values)))  # always with the kept one
         folds.append(
             {
                 "fold": comparison.folds.index(result.fold),
@@ -173,7 +173,7 @@ def _weights(comparison: Comparison, row: MethodSummary) -> dict[str, Any] | Non
     if not parts or len({len(part) for part in parts}) > 1:
         return None
     weights = np.stack(parts)
-    # Scores have no unit: only the weights' proportions mean anything, and folds differ in scale.
+    # Scores have no unit: only the proportions of weights are meaningful, and folds differ in scale.
     scale = np.abs(weights).sum(axis=1, keepdims=True)
     shares = weights / np.where(scale == 0.0, 1.0, scale)
     largest = np.argsort(-np.abs(shares.mean(axis=0)), kind="stable")[:60]
@@ -222,7 +222,7 @@ def _queries(comparison: Comparison, rows: list[MethodSummary], shown: np.ndarra
 def _values(
     comparison: Comparison, rows: list[MethodSummary], metric: str, shown: np.ndarray
 ) -> list[list[float | None]]:
-    """With more digits than can be seen: wins are counted from these, and small differences count too."""
+    """Return values with more digits than can be seen: wins are counted from these, and small differences count."""
     return [rounded(comparison.values(row.method, metric)[shown], 6) for row in rows]
 
 
