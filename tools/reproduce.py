@@ -147,7 +147,7 @@ def movielens_page(comparisons: dict[int, Comparison], today: datetime.date) -> 
 
 
 def when_and_where(comparison: Comparison, today: datetime.date) -> str:
-    about, machine = comparison.run_facts, comparison.described.get("machine", {})
+    about, machine = comparison.run_facts, comparison.run_facts.get("machine", {})
     versions = ", ".join(f"{name} {version}" for name, version in about.get("versions", {}).items())
     fitted = sum(row.search_seconds for row in comparison.rows)
     return (

@@ -24,20 +24,10 @@ if TYPE_CHECKING:
     from podium.experiments.result.comparison import Comparison
 
 SCRIPTS = (
-    "core",
-    "state",
-    "charts",
-    "keys",
-    "leaderboard",
-    "lines",
-    "cost",
-    "statistics",
-    "disagreement",
-    "explorer",
-    "weights",
-    "files",
-    "start",
+    *("core", "state", "charts", "keys", "leaderboard", "lines", "cost"),
+    *("statistics", "disagreement", "explorer", "weights", "files", "start"),
 )
+"""In this order: later ones use earlier ones."""
 
 
 def page(comparison: Comparison) -> str:

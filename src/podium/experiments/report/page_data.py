@@ -42,7 +42,8 @@ def page_data(comparison: Comparison) -> dict[str, Any]:
         "methods": [_method(comparison, row) for row in rows],
         "published": published_curves(comparison),
         "queries": _queries(comparison, rows, shown),
-        "values": {name: _values(comparison, rows, name, shown) for name in metrics},
+        # With more digits than can be seen: wins are counted from these, and small differences count.
+        "values": {m: [rounded(comparison.values(row.method, m)[shown], 6) for row in rows] for m in metrics},
         "rankings": rankings(comparison, rows, shown),
         "agreement": agreement(comparison, rows),
         "duels": duels(comparison, rows),
@@ -57,7 +58,7 @@ def embedded(value: Any) -> str:
 
 
 def rounded(values: Any, digits: int = 4) -> Any:
-    """Return numbers, in nested lists, with as many digits as can be seen; None in place of NaN and infinity."""
+    """Return numbers, in nested lists, with as many digits as can be seen; None for None, NaN and infinity."""
     array = np.asarray(values, dtype=np.float64)
     if array.ndim:
         return [rounded(part, digits) for part in array]
@@ -79,7 +80,7 @@ def _method(comparison: Comparison, row: MethodSummary) -> dict[str, Any]:
         "name": row.method,
         "family": family(comparison, row.method),
         "seconds": rounded(row.seconds, 5),
-        "p": rounded(row.p_value, 5) if row.p_value is not None else None,
+        "p": rounded(row.p_value, 5),
         "means": {name: rounded([e.mean, e.low, e.high]) for name, e in row.estimates.items()},
         "curve": _curve(comparison, row),
         "history": _history(comparison, row),
@@ -196,17 +197,13 @@ def _trials(comparison: Comparison, result: Result) -> list[list[Any]]:
         [
             comparison.folds.index(result.fold),
             format_parameters(parameters),
-            _number(validation),
-            _number(tried.seconds),
+            rounded(validation, 5),
+            rounded(tried.seconds, 5),
             number == first,
             tried.error or "",
         ]
         for number, (tried, (parameters, validation)) in enumerate(zip(result.trials, outcomes, strict=True))
     ]
-
-
-def _number(value: Any) -> float | None:
-    return None if value is None else rounded(value, 5)
 
 
 def _queries(comparison: Comparison, rows: list[MethodSummary], shown: np.ndarray) -> dict[str, Any]:
@@ -217,13 +214,6 @@ def _queries(comparison: Comparison, rows: list[MethodSummary], shown: np.ndarra
         "total": len(ids),
         "valued": n_valued(comparison, rows),
     }
-
-
-def _values(
-    comparison: Comparison, rows: list[MethodSummary], metric: str, shown: np.ndarray
-) -> list[list[float | None]]:
-    """Return values with more digits than can be seen: wins are counted from these, and small differences count."""
-    return [rounded(comparison.values(row.method, metric)[shown], 6) for row in rows]
 
 
 def _feature_names(comparison: Comparison) -> list[str] | None:

@@ -30,9 +30,9 @@ def rankings(
         return None
     where = places(comparison, rows)
     room = PLACES // (DEPTH * max(len(rows), 1))
-    spread = _spread(comparison, rows, shown)
-    kept = set(np.argsort(-spread, kind="stable")[:room].tolist())
-    return [_one_query(found, *where[i]) if number in kept else None for number, i in enumerate(shown)]
+    values = np.stack([comparison.values(row.method, comparison.primary)[shown] for row in rows])
+    most_different = set(np.argsort(-np.nan_to_num(values).std(axis=0), kind="stable")[:room].tolist())
+    return [_one_query(found, *where[i]) if number in most_different else None for number, i in enumerate(shown)]
 
 
 def by_fold(comparison: Comparison, rows: list[MethodSummary]) -> list[tuple[TestPart, list[np.ndarray]]] | None:
@@ -65,12 +65,6 @@ def places(comparison: Comparison, rows: list[MethodSummary]) -> list[tuple[int,
     for qid, place in every:
         first.setdefault(qid, place)
     return list(first.values())
-
-
-def _spread(comparison: Comparison, rows: list[MethodSummary], shown: np.ndarray) -> np.ndarray:
-    values = np.nan_to_num(np.stack([comparison.values(row.method, comparison.primary)[shown] for row in rows]))
-    spread: np.ndarray = values.std(axis=0)
-    return spread
 
 
 def _one_query(folds: list[tuple[TestPart, list[np.ndarray]]], fold: int, q: int) -> dict[str, Any]:

@@ -46,7 +46,18 @@ class Comparison:
         rehearsal: Comparison | None = None,
     ) -> None:
         self.configuration = configuration
-        folds, methods = self.folds, self.methods
+        self.metrics = configuration.metrics
+        self.primary = configuration.primary
+        """The metric that selected hyper-parameters on the validation parts, orders the table and is tested."""
+        self.convention = configuration.convention
+        self.methods = methods = list(configuration.methods)
+        self.folds = folds = configuration.data.folds
+        self.seeds = configuration.seeds
+        """The seeds with which methods that depend on one were repeated."""
+        self.averages_folds = configuration.average == "folds"
+        """Is a figure the mean of the folds' means, as in the LETOR tables, rather than the mean over all queries?"""
+        self._repeats = configuration.average == "repeats"
+        """Is a query tested several times, by models trained on different parts?"""
         self.results = tuple(sorted(results, key=lambda r: (methods.index(r.method), folds.index(r.fold), r.seed)))
         """By method, fold and seed, so that the values of two methods are in the same order of queries."""
         self.folder = folder
@@ -89,37 +100,6 @@ class Comparison:
         return None if self.store is None else self.store.arrays(result)
 
     @property
-    def metrics(self) -> list[str]:
-        return self.configuration.metrics
-
-    @property
-    def primary(self) -> str:
-        """The metric that selected hyper-parameters on the validation parts, orders the table and is tested."""
-        return self.configuration.primary
-
-    @property
-    def convention(self) -> str:
-        return self.configuration.convention
-
-    @property
-    def methods(self) -> list[str]:
-        return list(self.configuration.methods)
-
-    @property
-    def folds(self) -> list[str]:
-        return self.configuration.data.folds
-
-    @property
-    def averages_folds(self) -> bool:
-        """Is a figure the mean of the folds' means, as in the LETOR tables, rather than the mean over all queries?"""
-        return self.configuration.average == "folds"
-
-    @property
-    def seeds(self) -> list[int]:
-        """The seeds with which methods that depend on one were repeated."""
-        return self.configuration.seeds
-
-    @property
     def qids(self) -> list[str]:
         """The test queries, in the order of :meth:`values`."""
         results = next((rs for rs in map(self._of, self.methods) if all(r.error is None for r in rs)), [])
@@ -130,11 +110,6 @@ class Comparison:
     def n_queries(self) -> int:
         """The number of test queries of all folds together."""
         return len(self.qids)
-
-    @property
-    def _repeats(self) -> bool:
-        """Is a query tested several times, by models trained on different parts?"""
-        return self.configuration.average == "repeats"
 
     @property
     def failed(self) -> list[str]:

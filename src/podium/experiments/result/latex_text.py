@@ -6,23 +6,11 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
-_SPECIAL = {
-    "\\": r"\textbackslash{}",
-    "{": r"\{",
-    "}": r"\}",
-    "$": r"\$",
-    "&": r"\&",
-    "%": r"\%",
-    "#": r"\#",
-    "_": r"\_",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "|": r"\textbar{}",
-    '"': r"\texttt{\char34}",  # the usual font has curved ones only
-    "`": r"\`{}",
-}
+# A straight quotation mark is taken from another font: the usual one has curved ones only.
+_SPECIAL = r"""
+\ \textbackslash{}   { \{   } \}   $ \$   & \&   % \%   # \#   _ \_   ~ \textasciitilde{}   ^ \textasciicircum{}
+< \textless{}   > \textgreater{}   | \textbar{}   " \texttt{\char34}   ` \`{}
+"""
 _IN_TEXT = r"""
 ß \ss   æ \ae   Æ \AE   œ \oe   Œ \OE   ø \o   Ø \O   ł \l   Ł \L   ı \i   § \S   © \copyright
 † \textdagger   ‡ \textdaggerdbl   – \textendash   — \textemdash   … \textellipsis   · \textperiodcentered
@@ -37,21 +25,6 @@ _GREEK = (
     *("xi", "pi", "rho", "sigma", "tau", "upsilon", "phi", "chi", "psi", "omega"),
     *("Gamma", "Delta", "Theta", "Lambda", "Xi", "Pi", "Sigma", "Upsilon", "Phi", "Psi", "Omega"),
 )
-_ACCENTS = {
-    "\N{COMBINING GRAVE ACCENT}": "`",
-    "\N{COMBINING ACUTE ACCENT}": "'",
-    "\N{COMBINING CIRCUMFLEX ACCENT}": "^",
-    "\N{COMBINING TILDE}": "~",
-    "\N{COMBINING DIAERESIS}": '"',
-    "\N{COMBINING MACRON}": "=",
-    "\N{COMBINING DOT ABOVE}": ".",
-    "\N{COMBINING BREVE}": "u",
-    "\N{COMBINING CARON}": "v",
-    "\N{COMBINING DOUBLE ACUTE ACCENT}": "H",
-    "\N{COMBINING RING ABOVE}": "r",
-    "\N{COMBINING CEDILLA}": "c",
-    "\N{COMBINING DOT BELOW}": "d",
-}
 
 
 def _pairs(table: str) -> Iterator[tuple[str, str]]:
@@ -65,8 +38,12 @@ def _greek(name: str) -> str:
     return unicodedata.lookup(f"GREEK {size} LETTER {name.upper().replace('LAMBDA', 'LAMDA')}")
 
 
+_ACCENTS = {
+    unicodedata.normalize("NFD", letter)[1]: command
+    for letter, command in _pairs("""à ` á ' â ^ ã ~ ä " ā = ȧ . ă u ǎ v ő H å r ç c ạ d""")
+}
 _KNOWN = (
-    _SPECIAL
+    dict(_pairs(_SPECIAL))
     | {character: f"{command}{{}}" for character, command in _pairs(_IN_TEXT)}
     | {character: f"${command}$" for character, command in _pairs(_IN_FORMULAS)}
     | {_greek(name): rf"$\{name}$" for name in _GREEK}
