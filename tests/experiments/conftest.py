@@ -62,7 +62,7 @@ def make_comparison(tmp_path: Path) -> Callable[..., Any]:
         broken: Sequence[str] = (),
         sizes: Sequence[int] = (4, 3),
         n_documents: int = 6,
-        details: bool = True,
+        stored: bool = True,
         seeds: Sequence[int] = (0,),
         repeat: bool = False,
         feature_names: Sequence[str] = ("length", "age", "links"),
@@ -140,7 +140,7 @@ def make_comparison(tmp_path: Path) -> Callable[..., Any]:
             for failure in failures:
                 store.add_failure(failure)
             results += failures
-        return Comparison(study, results, folder=tmp_path, store=store)
+        return Comparison(study, results, folder=tmp_path, store=store if stored else None)
 
     return make
 

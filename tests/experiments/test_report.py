@@ -236,7 +236,7 @@ def test_weights_are_shares_and_history_is_kept(small_comparison):
 
 
 def test_without_details_the_page_still_stands(make_comparison):
-    c = make_comparison(details=False)
+    c = make_comparison(stored=False)
     content = page_data(c)
     assert content["rankings"] is None
     assert content["agreement"] is None

@@ -382,7 +382,7 @@ def test_hostile_names_stay_text(make_comparison, open_report):
 
 
 def test_without_details_and_with_nothing_chosen(make_comparison, open_report):
-    page = open_report(make_comparison(details=False), "leaderboard")
+    page = open_report(make_comparison(stored=False), "leaderboard")
     assert len(page.texts("#pair-chart .point")) == 7
     assert page.texts("#explorer") == []
 
