@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+import podium
 from podium.rankers.methods import METHODS
 from podium.rankers.presets.regression import Regression
 
@@ -84,3 +85,44 @@ def test_methods(podium_command):
     listed = json.loads(podium_command("methods", "--json").out)
     assert [method["name"] for method in listed] == names
     assert listed[0]["grid"]
+
+
+MINE = """
+import numpy as np
+import podium
+from sklearn.base import BaseEstimator
+
+class Feature(BaseEstimator):
+    def __init__(self, number=0):
+        self.number = number
+    def fit(self, queries):
+        return self
+    def predict(self, queries):
+        return np.asarray(queries.features[:, self.number], float)
+
+ranker = Feature()
+searched = Feature(), {"number": [0, 1, 2]}
+broken = 3
+
+def first(labels):
+    return float(labels[0] > 0)
+
+first_is_good = podium.metrics.define("first_is_good", first)
+"""
+
+
+def test_names_of_objects_on_the_command_line(podium_command, tmp_path, monkeypatch):
+    (tmp_path / "mine_parts.py").write_text(MINE)
+    monkeypatch.chdir(tmp_path)
+    queries = podium.make_queries(n_queries=30, n_documents=8, n_features=5, random_state=3)
+    podium.write_letor(queries, tmp_path / "data.txt")
+    methods = "mine_parts:ranker,mine_parts:searched,regression"
+    options = ["--folds", "3", "--jobs", "2", "--metrics", "map,mine_parts:first_is_good", "--out", "run", "--quiet"]
+    result = podium_command("compare", "data.txt", "--methods", methods, *options)
+    assert result.code == 0, result.err
+    lines = {line.split()[0] for line in result.out.splitlines() if "±" in line}
+    assert {"mine_parts:ranker", "mine_parts:searched", "regression"} <= lines
+    assert "first_is_good" in result.out
+    refused = podium_command("compare", "data.txt", "--methods", "mine_parts:broken")
+    assert refused.code == 2
+    assert "method 'mine_parts:broken': 3 has no fit" in refused.err

@@ -78,9 +78,10 @@ def _imports(tree: ast.Module, package: str, sources: Path) -> Iterator[str]:
     for node in _executed(tree):
         if isinstance(node, ast.Import):
             for alias in node.names:
-                if alias.name == PACKAGE:
+                if alias.name == PACKAGE:  # a table of names: only those that are used count
                     roots.add(alias.asname or alias.name)
-                yield alias.name
+                else:
+                    yield alias.name
         elif isinstance(node, ast.ImportFrom):
             parents = package.split(".")[: len(package.split(".")) + 1 - node.level] if node.level else []
             module = ".".join([*parents, *([node.module] if node.module else [])])
@@ -108,13 +109,19 @@ def _home(module: str, name: str, sources: Path) -> str:
     path = _path(module, sources)
     if path is None or path.name != "__init__.py":
         return module
-    for node in ast.parse(path.read_bytes()).body:
-        if isinstance(node, ast.ImportFrom) and node.module and name in {a.asname or a.name for a in node.names}:
-            return _home(node.module, name, sources)
+    if (defined_in := _imported_names(path).get(name)) is not None:
+        return _home(defined_in, name, sources)
     if module == PACKAGE:  # its names are imported when they are first used
         found = getattr(podium, name, None)
         return str(getattr(found, "__module__", None) or getattr(found, "__name__", PACKAGE))
     return module
+
+
+@cache
+def _imported_names(path: Path) -> dict[str, str]:
+    """Return the module that each name comes from that a package imports."""
+    imports = (node for node in ast.parse(path.read_bytes()).body if isinstance(node, ast.ImportFrom) and node.module)
+    return {alias.asname or alias.name: str(node.module) for node in imports for alias in node.names}
 
 
 def _remove_docstrings(tree: ast.AST) -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from inspect import Parameter, signature
 from typing import Any
 
 from podium.core.user_objects import import_user_object, is_user_object
 from podium.experiments.plan.blending import BLEND, blend_of
 from podium.experiments.plan.methods import CloneOf, StudyMethod
+from podium.rankers.adapter import adapt
 from podium.rankers.methods import METHODS, Method, MethodTable, accepted
 
 QUICK = ("listnet", "pmop", "ranknet", "lambdarank", "regression")
@@ -123,6 +125,8 @@ class Domain:
                 f"it has {', '.join(known) or 'none'}"
             )
         several = n_seeds > 1 and "random_state" in known  # otherwise it keeps its own seed
+        y = signature(ranker.fit).parameters.get("y")
+        foreign = y is not None and y.default is Parameter.empty  # fit(X, y), as in scikit-learn
         return StudyMethod(
             name,
             CloneOf(ranker),
@@ -130,7 +134,7 @@ class Domain:
             takes_seed=several,
             stochastic=several,
             kind=f"own: {name}",
-            on_queries=self.on_queries,
+            on_queries=self.on_queries or (adapt if foreign else None),
         )
 
 
