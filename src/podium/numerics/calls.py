@@ -49,8 +49,8 @@ NOTHING = Call(0, 0)
 class Packed:
     """A tuple of arrays and numbers, laid out for a C function."""
 
-    kind: Any
-    """Its Numba type."""
+    layout: Any
+    """Its type: a number's type, an array's dtype and number of dimensions, or a tuple's class and items' layouts."""
     words: tuple[int, ...]
     """Each number, and each array's address and shape."""
     arrays: tuple[np.ndarray, ...]
@@ -65,20 +65,18 @@ def pack(value: Any) -> Packed:
         return value
     if isinstance(value, np.ndarray):
         array = np.ascontiguousarray(value)
-        kind = types.Array(from_dtype(array.dtype), array.ndim, "C")
-        return Packed(kind, (address_of(array), *array.shape), (array,))
+        return Packed((array.dtype, array.ndim), (address_of(array), *array.shape), (array,))
     if isinstance(value, (bool, np.bool_)):
-        return Packed(types.boolean, (int(value),), ())
+        return Packed(bool, (int(value),), ())
     if isinstance(value, (int, np.integer)):
-        return Packed(types.int64, (int(value),), ())
-    return Packed(types.float64, (int(np.float64(value).view(np.int64)),), ())
+        return Packed(int, (int(value),), ())
+    return Packed(float, (int(np.float64(value).view(np.int64)),), ())
 
 
 def pack_tuple(items: list[Packed], cls: type = tuple) -> Packed:
     """Lay out a tuple whose items have been laid out already."""
-    kind = types.BaseTuple.from_types([item.kind for item in items], None if cls is tuple else cls)
     return Packed(
-        kind,
+        (cls, *[item.layout for item in items]),
         tuple(word for item in items for word in item.words),
         tuple(array for item in items for array in item.arrays),
     )
@@ -104,7 +102,7 @@ def routine(kernel: Kernel, model: tuple[Any, ...]) -> Routine:
 def make_routine(template: Callable[..., int], kernel: Kernel, packed: Packed) -> Routine:
     """Return a routine from a template: a C function in which ``kernel`` and ``KIND`` (of the table) are free names."""
     table = np.array(packed.words, dtype=np.int64)
-    return Routine(Call(_compile(template, kernel, packed.kind).address, address_of(table)), (packed, table))
+    return Routine(Call(_compile(template, kernel, packed.layout).address, address_of(table)), (packed, table))
 
 
 def _call_kernel(table: int, query: int, start: int, stop: int, block: int, scale: float, out: int, n_out: int) -> int:
@@ -116,9 +114,19 @@ def _call_kernel(table: int, query: int, start: int, stop: int, block: int, scal
 
 
 @cache
-def _compile(template: Callable[..., int], kernel: Kernel, kind: Any) -> Any:
+def _compile(template: Callable[..., int], kernel: Kernel, layout: Any) -> Any:
+    kind = _numba_type(layout)
     function, keep = specialize(template, kernel, str(kind), {__file__}, KIND=kind)
     return cfunc(types.int64(*_ARGUMENTS), cache=keep, error_model="numpy")(function)
+
+
+def _numba_type(layout: Any) -> Any:
+    if not isinstance(layout, tuple):
+        return {bool: types.boolean, int: types.int64, float: types.float64}[layout]
+    first, *rest = layout
+    if isinstance(first, np.dtype):
+        return types.Array(from_dtype(first), *rest, "C")
+    return types.BaseTuple.from_types([_numba_type(item) for item in rest], None if first is tuple else first)
 
 
 def address_of(array: np.ndarray) -> int:

@@ -174,11 +174,11 @@ def visit(calls: Calls, lists: Lists, bounds: np.ndarray, sums: Sums, work: floa
         raise QueryError(int(sums.faults[sums.faults >= 0][0]))
 
 
-def total_gradient(model: ModelRoutines, sums: Sums) -> np.ndarray:
+def total_gradient(finish: Routine | None, sums: Sums) -> np.ndarray:
     """Return the sum over blocks of what the backward calls have added up, finished."""
     gradient = sums.gradient.sum(axis=0)
-    if model.finish is not None:
-        _call_once(model.finish.call, gradient)
+    if finish is not None:
+        _call_once(finish.call, gradient)
     return gradient
 
 

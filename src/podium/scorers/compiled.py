@@ -12,12 +12,13 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from podium.data.queries import Queries
-from podium.numerics.calls import NOTHING, routine
+from podium.numerics.calls import NOTHING, Routine, pack, routine
 from podium.numerics.compiling import Kernel
 from podium.numerics.loop import (
     Calls,
     Lists,
     ModelRoutines,
+    Sums,
     blocks_of_queries,
     n_partial_sums,
     new_sums,
@@ -70,7 +71,7 @@ class CompiledModel(SmoothModel):
         raise NotImplementedError
 
     def routines(self, queries: Queries, buffers: Buffers, n_blocks: int = 1) -> ModelRoutines:
-        forward, backward = self.tables(queries, buffers, n_blocks)
+        forward, backward = map(pack, self.tables(queries, buffers, n_blocks))
         kernels = self.kernels
         return ModelRoutines(
             routine(kernels.forward, forward),
@@ -87,24 +88,25 @@ class CompiledModel(SmoothModel):
 
     def scores(self, queries: Queries) -> np.ndarray:
         scores = np.empty(queries.n_documents)
-        self._visit(queries, Buffers(self.theta, scores, scores), backward=False)
+        self._visit(queries, scores, backward=False)
         return scores
 
     def forward(self, queries: Queries) -> tuple[np.ndarray, Backward]:
         return self.scores(queries), partial(self._backward, queries)
 
     def _backward(self, queries: Queries, d_scores: np.ndarray) -> np.ndarray:
-        d_scores = np.ascontiguousarray(d_scores, dtype=np.float64)
-        return self._visit(queries, Buffers(self.theta, d_scores, d_scores), backward=True)
+        sums, finish = self._visit(queries, np.ascontiguousarray(d_scores, dtype=np.float64), backward=True)
+        return total_gradient(finish, sums)[: len(self.theta)]
 
-    def _visit(self, queries: Queries, buffers: Buffers, *, backward: bool) -> np.ndarray:
-        """Run over all documents in one direction and, backward, return the gradient."""
+    def _visit(self, queries: Queries, values: np.ndarray, *, backward: bool) -> tuple[Sums, Routine | None]:
+        """Run over all documents in one direction, writing or reading ``values``."""
         pieces = self.pieces(queries)
         bounds = blocks_of_queries(pieces, self.n_blocks(queries))
         n_blocks, n_pieces = len(bounds) - 1, len(pieces) - 1
-        model = self.routines(queries, buffers, n_blocks)
-        one_way = {"forward" if backward else "backward": NOTHING, "begin": NOTHING}
+        table = pack(self.tables(queries, Buffers(self.theta, values, values), n_blocks)[backward])
+        kernels = self.kernels
+        run = routine(kernels.backward if backward else kernels.forward, table)
         sums = new_sums(n_blocks, n_gradient=self.n_sums if backward else 0)
         lists = Lists(pieces, np.ones(n_pieces), np.arange(n_pieces))
-        visit(Calls.of(None, model)._replace(**one_way), lists, bounds, sums, model.work)
-        return total_gradient(model, sums)[: len(self.theta)] if backward else sums.gradient
+        visit(Calls(NOTHING, run.call, NOTHING, NOTHING, NOTHING), lists, bounds, sums, self.work(queries))
+        return sums, routine(kernels.finish, table) if backward and kernels.finish is not None else None

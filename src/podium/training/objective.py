@@ -84,7 +84,7 @@ class Objective:
         _, scores, d_scores = self.buffers
         sums = self.bound.visit(scores, d_scores, parameters, model=self.routines, bounds=self._bounds, sums=self._sums)
         total = sums.totals.sum(axis=0)
-        return float(total[0]), total_gradient(self.routines, sums)[: len(model.theta)], total[1:]
+        return float(total[0]), total_gradient(self.routines.finish, sums)[: len(model.theta)], total[1:]
 
 
 def no_long_list(queries: Queries) -> bool:

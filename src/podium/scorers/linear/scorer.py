@@ -10,6 +10,7 @@ from podium.core.arrays import Arrays, require_array
 from podium.core.parameters import require_number
 from podium.data.queries import Queries
 from podium.numerics.compiling import compiled
+from podium.numerics.pool import share
 from podium.scorers.base import PLAIN, Buffers, Scorer, StartOptions
 from podium.scorers.compiled import CompiledModel, Kernels
 from podium.scorers.linear.rows import add_rows, as_rows, score_rows
@@ -64,6 +65,13 @@ def _finish(model: LinearTable, start: int, stop: int, block: int, sums: np.ndar
         sums[j] *= model.inverse_scale[j]
 
 
+def _score_documents(first: int, stop: int, rows: Any, coef: np.ndarray, intercept: float, out: np.ndarray) -> None:
+    score_rows(rows, first, stop, coef, intercept, out[first:stop])
+
+
+score_documents = compiled(_score_documents)
+
+
 class LinearModel(CompiledModel):
     """``scores = features @ coef + intercept``.
 
@@ -99,6 +107,12 @@ class LinearModel(CompiledModel):
     @property
     def intercept(self) -> float:
         return float(self.theta[-1] - self.mean @ self.coef) if self.has_intercept else 0.0
+
+    def scores(self, queries: Queries) -> np.ndarray:
+        scores = np.empty(queries.n_documents)
+        arguments = (as_rows(queries.features), self.coef, self.intercept, scores)
+        share(score_documents, queries.n_documents, *arguments, work=self.work(queries))
+        return scores
 
     @property
     def n_sums(self) -> int:

@@ -112,11 +112,24 @@ def _pair_weights(h: int, n_features: int, own: np.ndarray) -> _PairWeights:
     )
 
 
+@njit(error_model="numpy")
+def _list_of(offsets: np.ndarray, document: int) -> int:
+    """Return the number of the list that holds a document."""
+    low, high = 0, len(offsets) - 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        if offsets[middle] <= document:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
 def _potentials(network: Network, first: int, last: int, block: int, sums: np.ndarray) -> None:
     """See :mod:`podium.scorers.network.base`; ``shape`` is (pair_hidden, average?, the widths of φ's layers)."""
     shape, rows, scaling, forward = network.shape, network.rows, network.scaling, not network.backward
-    q = np.searchsorted(network.offsets, first, side="right")  # documents first:last are all or part of one list
-    start, stop = network.offsets[q - 1], network.offsets[q]
+    q = _list_of(network.offsets, first)  # documents first:last are all or part of one list
+    start, stop = network.offsets[q], network.offsets[q + 1]
     m, h, sizes = stop - start, shape[0], shape[2:]
     share = 1.0 / (m - 1) if shape[1] and m > 1 else 1.0
     n_own = (sizes[0] + 1) * sizes[1] + sizes[1] + 1
