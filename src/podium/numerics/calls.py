@@ -90,7 +90,7 @@ class Routine:
     keep: tuple[Any, ...]
 
 
-def routine(kernel: Kernel, model: tuple[Any, ...]) -> Routine:
+def routine(kernel: Kernel, model: tuple[Any, ...] | Packed) -> Routine:
     """Return a routine that calls ``kernel(model, start, stop, block, sums)``, as scorers have them.
 
     The kernel works on documents ``start:stop``; ``block`` numbers the block of queries under way, for scratch space
