@@ -5,29 +5,49 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from typing import Any
 
 import numpy as np
 import pytest
+from numba import njit
 
 import podium
+import podium.losses
+from podium.core.registry import is_registered
 from podium.losses import (
     BoltzRankLoss,
+    FunctionLoss,
     GBRankLoss,
     IntervalRankLoss,
     LambdaRankLoss,
     ListMLELoss,
     ListNetLoss,
     Loss,
+    PMOPLoss,
     RankNetLoss,
     RankRegressLoss,
     RankSVMLoss,
     RegressionLoss,
     SoftRankLoss,
+    WithRegression,
 )
 from podium.numerics import pool
 
-BASES = ("BoundLoss", "Loss")
+LOSSES = [
+    found
+    for found in vars(podium.losses).values()
+    if isinstance(found, type) and issubclass(found, Loss) and found not in (Loss, FunctionLoss, WithRegression)
+]
+"""Every loss that can be made without arguments."""
+
+
+@njit
+def _half_squares(scores: np.ndarray, labels: np.ndarray) -> tuple[float, np.ndarray]:
+    difference = scores - labels
+    return 0.5 * (difference * difference).sum(), difference
+
+
 VARIANTS: list[Loss] = [
     ListNetLoss(k=2),
     ListNetLoss(k=3, transform="exp2", temperature=2.0),
@@ -44,8 +64,9 @@ VARIANTS: list[Loss] = [
     IntervalRankLoss(separation=3.0, width=0.2, regression=1.0, targets="identity"),
     IntervalRankLoss(barrier=100.0),
     GBRankLoss(ties=0.5, regression=1.0, targets="identity"),
+    WithRegression(ListNetLoss(), weight=1.0, targets="identity"),
+    FunctionLoss(_half_squares, convex=True),
 ]
-LOSSES = [getattr(podium.losses, name) for name in podium.losses.__all__ if name.endswith("Loss") and name not in BASES]
 ALL = [loss() for loss in LOSSES] + VARIANTS
 
 every_loss = pytest.mark.parametrize("loss", ALL, ids=repr)
@@ -94,7 +115,7 @@ def test_repeats_itself_and_says_what_it_is(loss: Loss) -> None:
     assert first.d_parameters.shape == (loss.n_parameters,)
     assert first.d2_scores is None
     assert type(loss)(**loss.get_params()) == loss
-    assert LOSSES[type(loss).__name__] is type(loss)
+    assert is_registered(type(loss))
 
 
 @every_loss
@@ -262,6 +283,46 @@ def test_number_of_threads_does_not_change_a_bit(loss: Loss, monkeypatch: pytest
 
 
 @every_loss
+def test_a_part_of_the_data_is_what_it_was_in_the_whole(loss: Loss) -> None:
+    """Draws depend on the query's number in the whole set, so that processes with a part each add up to the whole."""
+    lists = Lists(seed=15)
+    bound = loss.bind(lists.labels, lists.offsets)
+    numbers = np.array([3, 6, 0])
+    rows = np.concatenate([np.arange(*lists.slice(q).indices(10**6)) for q in numbers])
+    offsets = np.concatenate(([0], np.cumsum(np.array(lists.sizes)[numbers])))
+    labels = lists.labels[rows]
+    if isinstance(loss, BoltzRankLoss):  # ERR's highest grade is that of the data at hand
+        labels[0] = lists.labels.max()
+        lists.labels[rows[0]] = lists.labels.max()
+        bound = loss.bind(lists.labels, lists.offsets)
+    part = loss.bind(labels, offsets, query_numbers=numbers)
+    for epoch in (0, 1):
+        bound.start_epoch(epoch)
+        part.start_epoch(epoch)
+        whole = bound.value_and_gradient(lists.scores).d_scores * bound.n_queries
+        np.testing.assert_allclose(
+            part.value_and_gradient(lists.scores[rows]).d_scores * 3, whole[rows], rtol=1e-12, atol=1e-300
+        )
+
+
+@pytest.mark.parametrize("loss", [*ALL, PMOPLoss("geometric")], ids=repr)
+def test_only_losses_that_say_so_take_time_by_pairs(loss: Loss) -> None:
+    """The processor time of this thread, so that a busy machine does not matter."""
+    seconds = []
+    for n in (100, 400):
+        rng = np.random.default_rng(0)
+        bound, scores = loss.bind(rng.integers(0, 3, n), [0, n]), rng.normal(size=n)
+        bound.value_and_gradient(scores)
+        times = []
+        for _ in range(30):
+            start = time.thread_time()
+            bound.per_query(scores)
+            times.append(time.thread_time() - start)
+        seconds.append(min(times))
+    assert loss.visits_pairs or seconds[1] < 7 * seconds[0]
+
+
+@every_loss
 def test_weight_two_is_the_query_twice(loss: Loss) -> None:
     if isinstance(loss, BoltzRankLoss) or (isinstance(loss, ListMLELoss) and loss.ties == "random"):
         pytest.skip("draws another order for the second copy")
@@ -391,17 +452,17 @@ def test_kernels_are_compiled_once_and_kept() -> None:
     """A second process finds everything compiled: nothing it runs may be missing from Numba's cache on disk."""
     program = (
         "import warnings; warnings.simplefilter('error')\n"
-        "from podium.losses import LOSSES\n"
+        "import podium.losses\n"
         "from podium.numerics import calls, loop\n"
         "found = []\n"
         "compile = calls.cfunc\n"
         "calls.cfunc = lambda *a, **k: lambda f: found.append(compile(*a, **k)(f)) or found[-1]\n"
-        "for loss in LOSSES.values():\n"
-        "    bound = loss().bind([1.0, 0.0, 2.0], [0, 3])\n"
+        f"for loss in {[loss.__name__ for loss in LOSSES]}:\n"
+        "    bound = getattr(podium.losses, loss)().bind([1.0, 0.0, 2.0], [0, 3])\n"
         "    bound.value_and_gradient([1.0, 2.0, 3.0])\n"
         "    assert all(function.cache_hits for function in found), loss\n"
         "assert found and loop._visit_blocks.stats.cache_hits and not loop._visit_blocks.stats.cache_misses\n"
     )
-    for loss in LOSSES.values():
+    for loss in LOSSES:
         loss().value_and_gradient([1.0, 2.0, 3.0], [1.0, 0.0, 2.0], [0, 3])
     subprocess.run([sys.executable, "-c", program], check=True, env={**os.environ, "NUMBA_NUM_THREADS": "1"})

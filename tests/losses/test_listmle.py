@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from itertools import permutations
 
-import numba
 import numpy as np
 import pytest
 
@@ -73,21 +72,6 @@ def test_random_ties_are_drawn_anew_each_epoch_and_repeat_with_the_seed() -> Non
     assert len({*by_epoch}) == 3
     other = ListMLELoss(ties="random", random_state=2).bind(labels, offsets)
     assert other.value_and_gradient(scores).value != initial
-
-
-def test_random_ties_do_not_depend_on_threads() -> None:
-    rng = np.random.default_rng(0)
-    offsets = np.arange(0, 3001, 30)
-    labels, scores = rng.integers(0, 2, 3000), rng.normal(size=3000)
-    before = numba.get_num_threads()
-    try:
-        values = []
-        for n_threads in (1, before):
-            numba.set_num_threads(n_threads)
-            values.append(ListMLELoss(ties="random").value_and_gradient(scores, labels, offsets).value)
-    finally:
-        numba.set_num_threads(before)
-    assert values[0] == values[1]
 
 
 def test_random_ties_are_uniform() -> None:

@@ -6,7 +6,6 @@ from itertools import product
 
 import numpy as np
 import pytest
-from numba import set_num_threads
 from scipy.stats import norm
 
 import podium
@@ -175,18 +174,6 @@ def test_grades_below_zero_are_worth_nothing(approximation: str) -> None:
     zero = SoftRankLoss(approximation).value_and_gradient(scores, [2, 0, 0], [0, 3])
     assert below.value == zero.value
     assert SoftRankLoss(approximation).value_and_gradient(scores, [-1, -2, 0], [0, 3]).value == 0
-
-
-@BOTH
-def test_threads_do_not_change_bits(approximation: str) -> None:
-    rng = np.random.default_rng(5)
-    scores, labels, offsets = rng.standard_normal(300), rng.integers(0, 3, 300), np.arange(0, 301, 15)
-    results = []
-    for threads in (1, 2):
-        set_num_threads(threads)
-        results.append(SoftRankLoss(approximation).value_and_gradient(scores, labels, offsets))
-    assert results[0].value == results[1].value
-    assert (results[0].d_scores == results[1].d_scores).all()
 
 
 @pytest.mark.parametrize(

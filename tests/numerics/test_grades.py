@@ -20,7 +20,7 @@ def lists() -> tuple[np.ndarray, np.ndarray]:
 def test_order_is_stable_and_bounds_part_the_grades(lists: tuple[np.ndarray, np.ndarray]) -> None:
     labels, offsets = lists
     groups = label_groups(labels, offsets)
-    grade = grade_index(*groups, offsets)
+    grade = grade_index(groups, offsets)
     for q in range(len(offsets) - 1):
         y = labels[offsets[q] : offsets[q + 1]]
         order = groups.order[offsets[q] : offsets[q + 1]]
@@ -34,7 +34,7 @@ def test_order_is_stable_and_bounds_part_the_grades(lists: tuple[np.ndarray, np.
 def test_pairs(lists: tuple[np.ndarray, np.ndarray]) -> None:
     labels, offsets = lists
     groups = label_groups(labels, offsets)
-    pairs = count_pairs(groups.bounds, groups.first)
+    pairs = count_pairs(groups)
     for q in range(len(offsets) - 1):
         y = labels[offsets[q] : offsets[q + 1]]
         assert pairs[q] == (y[:, None] > y[None, :]).sum()
@@ -47,7 +47,7 @@ def test_pairs(lists: tuple[np.ndarray, np.ndarray]) -> None:
 def test_shuffling_stays_within_grades(lists: tuple[np.ndarray, np.ndarray]) -> None:
     labels, offsets = lists
     groups = label_groups(labels, offsets)
-    shuffled = shuffle_ties(*groups, offsets, streams(0, 0, len(offsets) - 1))
+    shuffled = shuffle_ties(groups, offsets, streams(0, 0, len(offsets) - 1))
     assert (shuffled != groups.order).any()
     for q in range(len(offsets) - 1):
         rows = slice(offsets[q], offsets[q + 1])

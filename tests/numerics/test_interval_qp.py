@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from podium.numerics.intervals.barrier import solve_with_barrier
-from podium.numerics.intervals.chain import solve_intervals
+from podium.numerics.intervals.chain import SortedGrades, solve_intervals
 
 
 class Grades:
@@ -28,26 +28,18 @@ class Grades:
             groups = [scale * np.round(group / scale) for group in groups]
         return cls([group.tolist() for group in groups], rng.choice([0.5, 1.0, 2.0, 4.0], n_grades - 1).tolist())
 
+    def grades(self, separation: float, width: float) -> SortedGrades:
+        margins = (self.margins, separation, width)
+        return SortedGrades(self.scores, self.sums, self.squares, self.bounds, *margins)
+
     def solve(self, separation: float, width: float) -> tuple[np.ndarray, np.ndarray]:
         lower, upper = np.empty(len(self.groups)), np.empty(len(self.groups))
-        solve_intervals(self.scores, self.sums, self.bounds, self.margins, separation, width, lower, upper)
+        solve_intervals(self.grades(separation, width), lower, upper)
         return lower, upper
 
     def solve_with_barrier(self, separation: float, width: float, barrier: float) -> tuple[np.ndarray, np.ndarray]:
         lower, upper = self.solve(separation, width)
-        assert solve_with_barrier(
-            self.scores,
-            self.sums,
-            self.squares,
-            self.bounds,
-            self.margins,
-            separation,
-            width,
-            barrier,
-            1e-8,
-            lower,
-            upper,
-        )
+        assert solve_with_barrier(self.grades(separation, width), barrier, 1e-8, lower, upper)
         return lower, upper
 
     def pulls(self, lower: np.ndarray, upper: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -11,7 +11,8 @@ from numba import njit
 from podium.losses import RankRegressLoss
 from podium.losses.base import Loss
 from podium.numerics import pool
-from podium.numerics.calls import pack, routine
+from podium.numerics.calls import routine
+from podium.numerics.kernels import BoundKernel
 from podium.numerics.loop import (
     Calls,
     Lists,
@@ -19,7 +20,6 @@ from podium.numerics.loop import (
     QueryError,
     Training,
     blocks_of_queries,
-    loss_routine,
     new_sums,
     run_epoch,
     visit,
@@ -60,10 +60,8 @@ def test_a_kernel_sees_what_was_prepared(curved: bool, yes: bool) -> None:
     scores, gradient = np.arange(5.0), np.empty(5)
     curvature = np.empty(5 if curved else 0)
     table = np.asfortranarray(np.arange(6, dtype=np.int32).reshape(3, 2))  # kernels are given C order
-    prepared = pack(
-        _Prepared(np.arange(10, 15, dtype=np.uint16), np.array([1.0, 2.0, 3.0]), _Inner(table, -7), 0.25, yes)
-    )
-    loss = loss_routine(_echo, prepared, scores, gradient, curvature, np.array([5.0, 0.0]))
+    prepared = _Prepared(np.arange(10, 15, dtype=np.uint16), np.array([1.0, 2.0, 3.0]), _Inner(table, -7), 0.25, yes)
+    loss = BoundKernel(_echo, prepared).routine(scores, gradient, np.array([5.0, 0.0]), curvature)
     lists = Lists(OFFSETS, np.array([1.0, 1.0, 2.0]), np.array([2, 0]))
     sums = new_sums(2, n_parameters=2)
     visit(Calls.of(loss, None), lists, np.array([0, 1, 2]), sums, work=0)
@@ -118,7 +116,7 @@ def test_a_model_is_called_before_and_after_the_loss(monkeypatch) -> None:
     x, offsets, weights = _data()
     theta, scores, d_scores = np.array([0.5]), np.empty(len(x)), np.empty(len(x))
     model = _routines(x, theta, scores, d_scores)
-    loss = loss_routine(_square, pack(()), scores, d_scores, np.empty(0), np.empty(0))
+    loss = BoundKernel(_square, ()).routine(scores, d_scores, np.empty(0), np.empty(0))
     bounds = blocks_of_queries(offsets, 16)
     results = []
     for n_threads in (1, 3):
@@ -143,7 +141,7 @@ def test_an_epoch_is_one_step_after_each_batch() -> None:
         squares = sum((x[offsets[q] : offsets[q + 1]] ** 2).sum() for q in batch)
         total += 0.5 * expected**2 * squares / 7
         expected -= 0.1 * expected * (squares / len(batch) + 0.2)
-    loss = loss_routine(_square, pack(()), scores, d_scores, np.empty(0), np.empty(0))
+    loss = BoundKernel(_square, ()).routine(scores, d_scores, np.empty(0), np.empty(0))
     training = Training(theta, np.zeros((2, 1)), Optimizer(SGD, 0.1, 0.9, np.zeros(1)), 3, l2=np.array([0.2]))
     calls = Calls.of(loss, _routines(x, theta, scores, d_scores))
     found, n_steps = run_epoch(calls, Lists(offsets, weights, order), training, 4, new_sums(1, n_gradient=1))
@@ -196,7 +194,7 @@ def test_memory_that_cannot_be_allocated_is_an_error() -> None:
 def test_a_fault_in_an_epoch_is_an_error() -> None:
     x, offsets = np.ones(6), np.arange(7)
     theta, scores, d_scores = np.array([0.5]), np.empty(6), np.empty(6)
-    loss = loss_routine(_fails, pack(_Trouble(-1, 0)), scores, d_scores, np.empty(0), np.empty(0))
+    loss = BoundKernel(_fails, _Trouble(-1, 0)).routine(scores, d_scores, np.empty(0), np.empty(0))
     training = Training(theta, np.zeros((2, 1)), Optimizer(SGD, 0.1, 0.9, np.zeros(1)), 2, l2=np.zeros(1))
     calls = Calls.of(loss, _routines(x, theta, scores, d_scores))
     with pytest.raises(QueryError, match="query number 4"):

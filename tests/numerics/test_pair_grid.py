@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from podium.numerics.pairs import graded as gp
-from podium.numerics.pairs.grid import count_nodes, gather, spacing, spread
+from podium.numerics.pairs.grid import gather, grid_under, node_positions, spacing, spread
 
 
 def groups(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -31,13 +31,12 @@ def test_logistic_pairs_keep_the_tolerance(span: float, tolerance: float, dtype:
     labels = rng.integers(0, 4, 80)
     scores = (rng.uniform(-span / 2, span / 2, 80) + 5).astype(dtype)
     order, bounds = groups(labels)
-    low, h = float(scores.min()), spacing(tolerance)
-    n_nodes = count_nodes(float(scores.max()) - low, h)
-    differences = gp.node_differences(n_nodes, h)
+    one, grid = gp.GradedList(scores, order, bounds), grid_under(scores, spacing(tolerance))
+    differences = gp.node_differences(grid)
 
-    value = gp.pair_histogram(scores, order, bounds, low, h, n_nodes) @ softplus(differences)
+    value = gp.pair_histogram(one, grid) @ softplus(differences)
     gradient = np.zeros(80)
-    gp.add_pair_gradient(scores, order, bounds, low, h, softplus_slope(differences), gradient)
+    gp.add_pair_gradient(one, grid, softplus_slope(differences), gradient)
 
     r = scores[:, None].astype(np.float64) - scores[None].astype(np.float64)
     better = labels[:, None] > labels[None]
@@ -53,10 +52,8 @@ def test_tails_keep_a_relative_error() -> None:
     labels = np.repeat([1, 0], 50)
     scores = rng.uniform(0, 1, 100) + 20 * labels
     order, bounds = groups(labels)
-    h = spacing(1e-6)
-    n_nodes = count_nodes(np.ptp(scores), h)
-    counts = gp.pair_histogram(scores, order, bounds, scores.min(), h, n_nodes)
-    value = counts @ softplus(gp.node_differences(n_nodes, h))
+    grid = grid_under(scores, spacing(1e-6))
+    value = gp.pair_histogram(gp.GradedList(scores, order, bounds), grid) @ softplus(gp.node_differences(grid))
     assert value == pytest.approx(softplus(scores[:50, None] - scores[None, 50:]).sum(), rel=1e-6)
 
 
@@ -64,12 +61,11 @@ def test_ties_count_each_pair_once_and_no_document_with_itself() -> None:
     rng = np.random.default_rng(2)
     labels, scores = rng.integers(0, 3, 40), rng.standard_normal(40) * 3
     order, bounds = groups(labels)
-    h, low = spacing(1e-9), scores.min()
-    n_nodes = count_nodes(np.ptp(scores), h)
-    d = gp.node_differences(n_nodes, h)
-    value = gp.tie_histogram(scores, order, bounds, low, h, n_nodes) @ np.log(np.cosh(d / 2))
+    one, grid = gp.GradedList(scores, order, bounds), grid_under(scores, spacing(1e-9))
+    d = gp.node_differences(grid)
+    value = gp.tie_histogram(one, grid) @ np.log(np.cosh(d / 2))
     gradient = np.zeros(40)
-    gp.add_tie_gradient(scores, order, bounds, low, h, np.tanh(d / 2) / 2, gradient)
+    gp.add_tie_gradient(one, grid, np.tanh(d / 2) / 2, gradient)
     r = scores[:, None] - scores[None]
     tied = (labels[:, None] == labels[None]) & ~np.eye(40, dtype=bool)
     assert value == pytest.approx(np.where(tied, np.log(np.cosh(r / 2)), 0).sum() / 2, rel=1e-9)
@@ -78,17 +74,16 @@ def test_ties_count_each_pair_once_and_no_document_with_itself() -> None:
 
 def test_polynomials_up_to_the_stencil_are_reproduced() -> None:
     scores = np.array([0.0, 0.3, 1.7, 2.0])
-    h = 0.25
-    n_nodes = count_nodes(2.0, h)
-    nodes = (np.arange(n_nodes) - 5) * h
+    grid = grid_under(scores, 0.25)
+    nodes = node_positions(grid)
     for degree in range(12):
         result = np.zeros(4)
-        gather(scores, np.arange(4), 0.0, h, nodes**degree, 1.0, result)
+        gather(scores, np.arange(4), grid, nodes**degree, 1.0, result)
         np.testing.assert_allclose(result, scores**degree, atol=1e-9)
-    grid = np.zeros(n_nodes)
-    spread(scores, np.arange(4), 0.0, h, grid)
-    assert grid.sum() == pytest.approx(4)
-    assert grid @ nodes == pytest.approx(scores.sum())
+    counts = np.zeros(grid.n_nodes)
+    spread(scores, np.arange(4), grid, counts)
+    assert counts.sum() == pytest.approx(4)
+    assert counts @ nodes == pytest.approx(scores.sum())
 
 
 def test_tolerance_is_checked() -> None:

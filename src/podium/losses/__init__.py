@@ -4,6 +4,7 @@ from podium.losses.base import BoundLoss, Loss, LossValue
 from podium.losses.boltzrank import BoltzRankLoss
 from podium.losses.cofirank import CoFiRankLoss
 from podium.losses.combined import WithRegression
+from podium.losses.function import FunctionLoss
 from podium.losses.gbrank import GBRankLoss
 from podium.losses.intervalrank import IntervalRankLoss, IsotonicLoss
 from podium.losses.lambdarank import LambdaRankLoss
@@ -23,6 +24,7 @@ __all__ = [
     "BoundLoss",
     "CoFiRankLoss",
     "DavidsonLoss",
+    "FunctionLoss",
     "GBRankLoss",
     "IntervalRankLoss",
     "IsotonicLoss",

@@ -13,20 +13,18 @@ import numpy as np
 from podium.core.parameters import Parameterized
 from podium.data.grouping import as_offsets
 from podium.data.preferences import Preferences
-from podium.numerics.calls import Packed, pack
+from podium.numerics.calls import Routine
 from podium.numerics.compiling import Kernel
 from podium.numerics.grades import Groups, label_groups
+from podium.numerics.kernels import BoundKernel, Derivatives, OneList
 from podium.numerics.loop import (
     Calls,
-    Derivatives,
     Lists,
     ModelRoutines,
-    OneList,
     QueryError,
     Sums,
     Training,
     blocks_of_queries,
-    loss_routine,
     n_partial_sums,
     new_sums,
     run_epoch,
@@ -206,7 +204,7 @@ class BoundLoss:
 
     def _set_prepared(self, prepared: Any) -> None:
         self.prepared = prepared
-        self._packed: Packed = pack(prepared)
+        self._bound_kernel = BoundKernel(self.kernel, prepared)
 
     @cached_property
     def blocks(self) -> np.ndarray:
@@ -217,6 +215,8 @@ class BoundLoss:
     def _work(self) -> np.ndarray:
         """(n_queries,) about how many nanoseconds each query takes."""
         sizes = self.data.sizes.astype(np.float64)
+        if not self._bound_kernel.is_compiled:
+            return np.full(len(sizes), -np.inf)  # Python runs in one thread at a time
         return sizes**2 if self.loss.visits_pairs else 10.0 * sizes
 
     def parameters(self, parameters: Any = None) -> np.ndarray:
@@ -297,11 +297,11 @@ class BoundLoss:
         sums = new_sums(len(bounds) - 1, len(parameters), n_gradient) if sums is None else sums
         lists = Lists(self.offsets, self.weights, self._all_queries if queries is None else queries)
         curvature = _NO_CURVATURE[scores.dtype] if curvature is None else curvature
-        loss = loss_routine(self.kernel, self._packed, scores, gradient, curvature, parameters)
+        loss = self._bound_kernel.routine(scores, gradient, parameters, curvature)
         try:
             visit(Calls.of(loss, model), lists, bounds, sums, work)
         except QueryError as fault:
-            self._explain_fault(fault, scores, parameters)
+            self._explain_fault(fault, loss, scores, parameters)
         return sums
 
     def run_epoch(
@@ -322,11 +322,11 @@ class BoundLoss:
         n_own = self.loss.n_parameters
         parameters = training.theta[len(training.theta) - n_own :]
         sums = new_sums(1, n_own, model.n_gradient) if sums is None else sums
-        loss = loss_routine(self.kernel, self._packed, scores, gradient, _NO_CURVATURE[scores.dtype], parameters)
+        loss = self._bound_kernel.routine(scores, gradient, parameters, _NO_CURVATURE[scores.dtype])
         try:
             return run_epoch(Calls.of(loss, model), Lists(self.offsets, self.weights, order), training, n_steps, sums)
         except QueryError as fault:
-            self._explain_fault(fault, scores, parameters)
+            self._explain_fault(fault, loss, scores, parameters)
 
     def _values(self, scores: np.ndarray, parameters: np.ndarray, queries: np.ndarray) -> np.ndarray:
         """Return the loss of each of these queries, unweighted: each is a block."""
@@ -347,19 +347,23 @@ class BoundLoss:
         curvature = None if result.d2_scores is None else result.d2_scores.astype(np.float32)
         return LossValue(result.value, gradient, result.d_parameters, curvature)
 
-    def _explain_fault(self, fault: QueryError, scores: np.ndarray, parameters: np.ndarray) -> NoReturn:
-        """Raise what a query's kernel raises when it is called from Python, where its error can be seen."""
+    def _explain_fault(
+        self, fault: QueryError, routine: Routine, scores: np.ndarray, parameters: np.ndarray
+    ) -> NoReturn:
+        """Raise what a query's kernel raised; a compiled one is called again from Python, where its error is seen."""
         q = fault.query
-        s = scores[self.offsets[q] : self.offsets[q + 1]].copy()
         try:
-            self.kernel(
-                OneList(s, q, int(self.offsets[q]), parameters),
-                self.prepared,
-                Derivatives(np.empty_like(s), np.empty(0, s.dtype), np.empty(len(parameters))),
-            )
+            if routine.errors:
+                raise routine.errors[0]
+            self._call_kernel(q, scores, parameters)
         except Exception as error:
             raise RuntimeError(f"{type(self.loss).__name__} failed on query number {q}: {error}") from error
         raise fault
+
+    def _call_kernel(self, q: int, scores: np.ndarray, parameters: np.ndarray) -> None:
+        s = scores[self.offsets[q] : self.offsets[q + 1]].copy()
+        out = Derivatives(np.empty_like(s), np.empty(0, s.dtype), np.empty(len(parameters)))
+        self.kernel(OneList(s, q, int(self.offsets[q]), parameters), self.prepared, out)
 
     def _explain_value(self, scores: np.ndarray, parameters: np.ndarray, queries: np.ndarray) -> NoReturn:
         """Raise, naming the query whose loss is not finite. Every kernel turns scores that are not into such a loss."""

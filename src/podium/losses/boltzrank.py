@@ -21,15 +21,15 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
 
 from podium.core.parameters import require_choice, require_count, require_number
 from podium.losses.base import LabeledLists, Loss
 from podium.metrics import Metric, metric
-from podium.numerics.compiling import ONLY_PRANGE
 from podium.numerics.elementary import FAST, exp
-from podium.numerics.grades import label_groups
-from podium.numerics.loop import Derivatives, OneList
+from podium.numerics.grades import Groups
+from podium.numerics.kernels import Derivatives, OneList, own
+from podium.numerics.pool import share
 from podium.numerics.ranks.energy import PAIR_WEIGHTS, PairWeight, rank_weights
 from podium.numerics.ranks.samples import all_rankings, count_rankings, sample_rankings
 
@@ -69,21 +69,13 @@ class BoltzRankLoss(Loss):
     [0.0925, -0.1343, 0.0418]
     """
 
-    cost = "n"
+    cost = "n × n_samples"
 
-    def __init__(
-        self,
-        metric: str | Metric = "ndcg@5",
-        weight: float = 0.9,
-        n_samples: int = 100,
-        g: str | PairWeight = "linear",
-        random_state: int = 0,
-    ) -> None:
-        self.metric = metric
-        self.weight = weight
-        self.n_samples = n_samples
-        self.g = g
-        self.random_state = random_state
+    metric: str | Metric = "ndcg@5"
+    weight: float = 0.9
+    n_samples: int = 100
+    g: str | PairWeight = "linear"
+    random_state: int = 0
 
     def prepare(self, data: LabeledLists) -> tuple[Any, ...]:
         labels, offsets = data.labels, data.offsets
@@ -92,11 +84,22 @@ class BoltzRankLoss(Loss):
             raise ValueError(f"weight must lie between 0 and 1; got {self.weight!r}")
         require_count("n_samples", self.n_samples, at_least=2)
         require_count("random_state", self.random_state, at_least=0)
-        h, straight = _weights_by_query(_pair_weight(self.g), offsets), self.g in ("linear", "sign")
-        sample = draw_sample(labels, offsets, self.n_samples, data.streams(self.random_state))
-        target = _probabilities(labels, offsets, *sample, h, straight)
+        energy = Energy(_weights_by_query(_pair_weight(self.g), offsets), self.g in ("linear", "sign"))
+        sample = draw_sample(data.groups, offsets, self.n_samples, data.streams(self.random_state))
+        target, work = np.empty(sample.first[-1]), float(len(sample.places))
+        share(_probabilities, offsets, labels, offsets, sample, energy, target, work=work)
         gains = judge(sample, worth_at_least_nothing(metric(self.metric)), labels, offsets)
-        return (*sample, target, gains, h, straight, float(self.weight))
+        return sample, energy, target, gains, float(self.weight)
+
+
+class Energy(NamedTuple):
+    """How a ranking's energy is computed."""
+
+    h: np.ndarray
+    """(n_documents,) h of the ranks 1, 2, … of each query."""
+    straight: bool
+    """Is h a straight line? Places are then multiplied by its slope, which is faster than looking h up and the same
+    since the scores add up to 0."""
 
 
 class Sample(NamedTuple):
@@ -110,9 +113,8 @@ class Sample(NamedTuple):
     """(n_queries + 1,): query q has the rankings ``first[q]:first[q + 1]``; none if its labels say nothing."""
 
 
-def draw_sample(labels: np.ndarray, offsets: np.ndarray, n_samples: int, streams: np.ndarray) -> Sample:
-    """``n_samples`` rankings of each query, or all there are."""
-    groups = label_groups(labels, offsets)
+def draw_sample(groups: Groups, offsets: np.ndarray, n_samples: int, streams: np.ndarray) -> Sample:
+    """Draw ``n_samples`` rankings of each query, or take all there are."""
     sizes = np.diff(offsets)
     counts = count_rankings(sizes, n_samples)
     complete = count_rankings(sizes, n_samples + 1) <= n_samples
@@ -120,35 +122,41 @@ def draw_sample(labels: np.ndarray, offsets: np.ndarray, n_samples: int, streams
     first = np.concatenate(([0], np.cumsum(counts)))
     first_place = np.concatenate(([0], np.cumsum(counts * sizes)))
     places = np.empty(first_place[-1], np.uint16 if sizes.max(initial=0) <= 1 << 16 else np.uint32)
-    _fill_sample(*groups, offsets, complete, streams, places, first_place)
-    return Sample(places, first_place, first)
+    sample = Sample(places, first_place, first)
+    share(_fill_sample, offsets, groups, offsets, complete, streams, sample, work=10.0 * len(places))
+    return sample
 
 
-@njit(cache=True, parallel=ONLY_PRANGE, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy")
 def _fill_sample(
-    order: np.ndarray,
-    bounds: np.ndarray,
-    first_bound: np.ndarray,
+    begin: int,
+    stop: int,
+    groups: Groups,
     offsets: np.ndarray,
     complete: np.ndarray,
     streams: np.ndarray,
-    places: np.ndarray,
-    first_place: np.ndarray,
+    sample: Sample,
 ) -> None:
-    for q in prange(len(offsets) - 1):
-        n = offsets[q + 1] - offsets[q]
-        if first_place[q] == first_place[q + 1]:
+    for q in range(begin, stop):
+        if sample.first[q] == sample.first[q + 1]:
             continue
-        of_query = places[first_place[q] : first_place[q + 1]].reshape((-1, n))
+        places = _places(sample, q, offsets[q + 1] - offsets[q])
         if complete[q]:
-            all_rankings(of_query)
+            all_rankings(places)
         else:
-            grades = bounds[first_bound[q] : first_bound[q + 1]]
-            sample_rankings(order[offsets[q] : offsets[q + 1]], grades, streams[q : q + 1].copy(), of_query)
+            grades = groups.bounds[groups.first[q] : groups.first[q + 1]]
+            sample_rankings(groups.order[offsets[q] : offsets[q + 1]], grades, streams[q : q + 1].copy(), places)
+
+
+@njit(nogil=True, error_model="numpy")
+def _places(sample: Sample, q: int, n: int) -> np.ndarray:
+    """Return a query's (n_rankings, n) places."""
+    places = sample.places[sample.first_place[q] : sample.first_place[q + 1]]
+    return places.reshape((sample.first[q + 1] - sample.first[q], n))
 
 
 def judge(sample: Sample, gain: Metric, labels: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-    """(n_rankings,) the metric of each ranking; 0 where it has no value, since then it is the same for all."""
+    """Return (n_rankings,) the metric of each ranking; 0 where it has no value, since then it is the same for all."""
     if gain.needs_max_grade:
         # The highest grade of all documents, not of those that happen to be judged together.
         gain = metric(gain, max_grade=float(labels.max(initial=0.0)))
@@ -170,7 +178,7 @@ def judge(sample: Sample, gain: Metric, labels: np.ndarray, offsets: np.ndarray)
 
 
 def worth_at_least_nothing(gain: Metric) -> Metric:
-    """The metric, with grades below 0 worth nothing: losses take any labels, where evaluation may refuse them."""
+    """Return the metric with grades below 0 worth nothing: losses take any labels, where evaluation may refuse them."""
     return replace(gain, rules=replace(gain.rules, negative="zero"))
 
 
@@ -182,7 +190,7 @@ def _pair_weight(g: Any) -> PairWeight:
 
 
 def _weights_by_query(g: PairWeight, offsets: np.ndarray) -> np.ndarray:
-    """(n_documents,) h of the ranks 1, 2, … of each query."""
+    """Return (n_documents,) h of the ranks 1, 2, … of each query."""
     tables = {m: rank_weights(m, g) for m in np.unique(np.diff(offsets)).tolist()}
     for m, table in tables.items():
         if m > 1 and not (np.isfinite(table).all() and (np.diff(table) >= 0).all() and table[-1] > table[0]):
@@ -190,60 +198,56 @@ def _weights_by_query(g: PairWeight, offsets: np.ndarray) -> np.ndarray:
     return np.concatenate([np.empty(0), *(tables[m] for m in np.diff(offsets).tolist())])
 
 
-@njit(cache=True, parallel=ONLY_PRANGE, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy")
 def _probabilities(
+    begin: int,
+    stop: int,
     scores: np.ndarray,
     offsets: np.ndarray,
-    places: np.ndarray,
-    first_place: np.ndarray,
-    first: np.ndarray,
-    h: np.ndarray,
-    straight: bool,
-) -> np.ndarray:
-    """(n_rankings,) probability of each ranking in its query's sample."""
-    p = np.empty(first[-1])
-    for q in prange(len(offsets) - 1):
-        if first[q] < first[q + 1]:
-            here = slice(offsets[q], offsets[q + 1])
-            of_query = places[first_place[q] : first_place[q + 1]].reshape((-1, len(scores[here])))
-            _boltzmann(_centred(scores[here]), of_query, h[here], straight, p[first[q] : first[q + 1]])
-    return p
+    sample: Sample,
+    energy: Energy,
+    p: np.ndarray,
+) -> None:
+    """Write (n_rankings,) the probability of each ranking in its query's sample."""
+    for q in range(begin, stop):
+        here, rankings = slice(offsets[q], offsets[q + 1]), slice(sample.first[q], sample.first[q + 1])
+        if sample.first[q] < sample.first[q + 1]:
+            places = _places(sample, q, len(scores[here]))
+            _boltzmann(_centered(scores[here]), places, energy.h[here], energy.straight, p[rankings])
 
 
 @njit(error_model="numpy")
 def boltzrank(given: OneList, prepared: Any, out: Derivatives) -> float:
-    scores, q, start = given.scores, given.query, given.start
-    gradient = out.gradient
-    places, first_place, first, target, gains, h, straight, weight = prepared
-    m, h = len(scores), h[start : start + len(scores)]
-    s = _centred(scores)
-    if first[q] == first[q + 1]:
-        gradient[:] = 0.0
+    sample, energy, all_target, all_gains, weight = prepared
+    q, m, h = given.query, len(given.scores), own(energy.h, given)
+    s = _centered(given.scores)
+    if sample.first[q] == sample.first[q + 1]:
+        out.gradient[:] = 0.0
         return 0.0 * s.sum()  # 0, unless a score is not finite
-    places = places[first_place[q] : first_place[q + 1]].reshape((-1, m))
-    target, gains = target[first[q] : first[q + 1]], gains[first[q] : first[q + 1]]
+    places, rankings = _places(sample, q, m), slice(sample.first[q], sample.first[q + 1])
+    target, gains = all_target[rankings], all_gains[rankings]
     p = np.empty(len(gains))
-    log_sum, energy = _boltzmann(s, places, h, straight, p)
+    log_sum, energies = _boltzmann(s, places, h, energy.straight, p)
     expected, cross_entropy = 0.0, log_sum
     for k in range(len(p)):
         expected += p[k] * gains[k]
-        cross_entropy += target[k] * energy[k]
+        cross_entropy += target[k] * energies[k]
     result = np.zeros(m)
     for k in range(len(p)):
         slope = weight * p[k] * (gains[k] - expected) + (1.0 - weight) * (target[k] - p[k])
-        if straight:
+        if energy.straight:
             _add_line(slope * (h[1] - h[0]), places[k], result)
         else:
             _add_table(slope, h, places[k], result)
     result -= result.mean()  # the slopes add up to 0, so this only removes what rounding left
     for j in range(m):
-        gradient[j] = result[j]
+        out.gradient[j] = result[j]
     return (1.0 - weight) * cross_entropy - weight * expected
 
 
 @njit(error_model="numpy")
-def _centred(scores: np.ndarray) -> np.ndarray:
-    """Scores less their mean, float64: h adds up to 0, and so no digits are lost to a common shift."""
+def _centered(scores: np.ndarray) -> np.ndarray:
+    """Return scores less their mean, float64: h adds up to 0, and so no digits are lost to a common shift."""
     s = scores.astype(np.float64)
     return s - s.mean()
 
@@ -252,11 +256,7 @@ def _centred(scores: np.ndarray) -> np.ndarray:
 def _boltzmann(
     s: np.ndarray, places: np.ndarray, h: np.ndarray, straight: bool, p: np.ndarray
 ) -> tuple[float, np.ndarray]:
-    """Write the probability of each ranking; returns log Σ exp(−E) and the energies.
-
-    Where h is a ``straight`` line, places are multiplied by its slope, which is faster than looking h up and the same
-    since the scores add up to 0.
-    """
+    """Write the probability of each ranking; return log Σ exp(−E) and the energies."""
     energy = np.empty(len(p))
     for k in range(len(p)):
         energy[k] = (h[1] - h[0]) * _dot_line(s, places[k]) if straight else _dot_table(s, h, places[k])

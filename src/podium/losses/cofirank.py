@@ -25,8 +25,8 @@ from podium.core.parameters import require_count
 from podium.losses.base import LabeledLists, Loss
 from podium.losses.lambdarank import gain_shares
 from podium.numerics.elementary import all_finite
-from podium.numerics.grades import label_groups
-from podium.numerics.loop import Derivatives, OneList
+from podium.numerics.grades import Groups
+from podium.numerics.kernels import Derivatives, OneList, own
 from podium.numerics.sorting import descending
 
 __all__ = ["CoFiRankLoss"]
@@ -54,29 +54,25 @@ class CoFiRankLoss(Loss):
     convex = True
     cost = "n log n"
 
-    def __init__(self, k: int | None = None) -> None:
-        self.k = k
+    k: int | None = None
 
     def prepare(self, data: LabeledLists) -> tuple[Any, ...]:
-        labels, offsets = data.labels, data.offsets
         if self.k is not None:
             require_count("k", self.k)
-        longest = int(np.diff(offsets).max(initial=0))
-        ranks = np.arange(1, longest + 1)
-        discounts = np.where(ranks <= (self.k or longest), 1.0 / np.log2(1 + ranks), 0.0)
-        shares = gain_shares(labels, offsets, discounts)
-        groups = label_groups(labels, offsets)
-        return shares, _label_discounts(*groups, offsets, discounts), discounts, np.diff(groups.first) > 2
+        ranks = np.arange(1, data.longest + 1)
+        discounts = np.where(ranks <= (self.k or data.longest), 1.0 / np.log2(1 + ranks), 0.0)
+        shares = gain_shares(data.labels, data.offsets, discounts)
+        has_order = np.diff(data.groups.first) > 2
+        return shares, _label_discounts(data.groups, data.offsets, discounts), discounts, has_order
 
 
 @njit(cache=True, error_model="numpy")
-def _label_discounts(
-    order: np.ndarray, bounds: np.ndarray, first: np.ndarray, offsets: np.ndarray, discounts: np.ndarray
-) -> np.ndarray:
-    """d̄: the mean discount of the ranks that a document's group of equal labels takes."""
+def _label_discounts(groups: Groups, offsets: np.ndarray, discounts: np.ndarray) -> np.ndarray:
+    """Return d̄: the mean discount of the ranks that a document's group of equal labels takes."""
+    order = groups.order
     result = np.empty(len(order))
     for q in range(len(offsets) - 1):
-        b = bounds[first[q] : first[q + 1]]
+        b = groups.bounds[groups.first[q] : groups.first[q + 1]]
         for g in range(len(b) - 1):
             mean = discounts[b[g] : b[g + 1]].mean()
             for i in range(b[g], b[g + 1]):
@@ -86,18 +82,16 @@ def _label_discounts(
 
 @njit(error_model="numpy")
 def cofirank(given: OneList, prepared: Any, out: Derivatives) -> float:
-    scores, q, start = given.scores, given.query, given.start
-    gradient = out.gradient
-    n = len(scores)
-    shares, label_discounts = prepared[0][start : start + n], prepared[1][start : start + n]
-    discounts, has_order = prepared[2], prepared[3]
+    scores, gradient, n = given.scores, out.gradient, len(given.scores)
+    shares, label_discounts = own(prepared[0], given), own(prepared[1], given)
+    discounts, has_order = prepared[2], prepared[3][given.query]
     gradient[:] = 0.0
     if not all_finite(scores):
         return np.nan  # the caller says which query it is
     ideal = 0.0
     for i in range(n):
         ideal += label_discounts[i] * shares[i]
-    if not has_order[q] or ideal == 0.0:
+    if not has_order or ideal == 0.0:
         return 0.0
     # Scores in double precision from here on: near a tie, a share must not vanish in the rounding of a large score.
     lead = np.empty(n)

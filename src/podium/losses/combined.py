@@ -1,4 +1,4 @@
-"""Any loss with a pointwise term, which calibrates the scores of rankings that would otherwise float.
+"""Any loss plus a pointwise term, which calibrates the scores.
 
     L(s) + λ3/2 Σ_i (t_i − s_i)²
 
@@ -18,8 +18,8 @@ from podium.core.parameters import require_number
 from podium.losses.base import LabeledLists, Loss
 from podium.losses.pointwise import add_regression
 from podium.losses.targets import Targets, grade_targets
-from podium.numerics.compiling import Kernel, with_globals
-from podium.numerics.loop import Derivatives, OneList
+from podium.numerics.compiling import Kernel, unbound, with_globals
+from podium.numerics.kernels import Derivatives, OneList, own
 
 __all__ = ["WithRegression"]
 
@@ -49,17 +49,17 @@ class WithRegression(Loss):
 
     shift_invariant = False
 
-    def __init__(self, loss: Loss, weight: float = 1.0, targets: Targets = None, normalize: bool = True) -> None:
-        self.loss = loss
-        self.weight = weight
-        self.targets = targets
-        self.normalize = normalize
+    loss: Loss
+    weight: float = 1.0
+    targets: Targets = None
+    normalize: bool = True
 
     # The facts are those of the loss: the term added is as smooth and convex as can be.
     convex = property(lambda self: self.loss.convex)  # type: ignore[assignment]
     has_gradient = property(lambda self: self.loss.has_gradient)  # type: ignore[assignment]
     has_curvature = property(lambda self: self.loss.has_curvature)  # type: ignore[assignment]
     exact_curvature = property(lambda self: self.loss.exact_curvature)  # type: ignore[assignment]
+    visits_pairs = property(lambda self: self.loss.visits_pairs)  # type: ignore[assignment]
     cost = property(lambda self: self.loss.cost)  # type: ignore[assignment]
 
     def initial_parameters(self) -> np.ndarray:
@@ -72,31 +72,27 @@ class WithRegression(Loss):
         return _with_regression_of(self.loss.choose_kernel())
 
     def prepare(self, data: LabeledLists) -> tuple[Any, ...]:
-        labels, offsets = data.labels, data.offsets
         require_number("weight", self.weight, at_least=0.0)
-        sizes = np.diff(offsets)
+        sizes = data.sizes
         weights = self.weight / np.maximum(sizes, 1) if self.normalize else np.full(len(sizes), float(self.weight))
-        return grade_targets(labels, self.targets), weights, self.loss.prepare(data)
+        return grade_targets(data.labels, self.targets), weights, self.loss.prepare(data)
 
     def prepare_epoch(self, prepared: Any, data: LabeledLists, epoch: int) -> Any:
         targets, weights, inner = prepared
         return targets, weights, self.loss.prepare_epoch(inner, data, epoch)
 
 
-def one_query(*_: Any) -> float:
-    """The name that stands for the loss's own kernel."""
-    raise AssertionError("a template was called without a kernel")
+kernel_of_loss: Kernel = unbound
 
 
 def _with_regression(given: OneList, prepared: Any, out: Derivatives) -> float:
-    scores, q, start = given.scores, given.query, given.start
-    value = one_query(given, prepared[2], out)
-    targets = prepared[0][start : start + len(scores)]
-    return value + add_regression(scores, targets, prepared[1][q], out.gradient, out.curvature)
+    targets, weights, prepared_for_loss = prepared
+    value = kernel_of_loss(given, prepared_for_loss, out)
+    return value + add_regression(given.scores, own(targets, given), weights[given.query], out)  # type: ignore[no-any-return]
 
 
 @cache
 def _with_regression_of(kernel: Kernel) -> Kernel:
-    copy = with_globals(_with_regression, one_query=kernel)
-    copy.__name__ = copy.__qualname__ = f"{kernel.__name__}_with_regression"  # what is kept of it goes by its name
+    copy = with_globals(_with_regression, kernel_of_loss=kernel)
+    copy.__name__ = copy.__qualname__ = f"{kernel.__name__}_with_regression"  # what is cached of it goes by its name
     return njit(error_model="numpy")(copy)  # type: ignore[no-any-return]

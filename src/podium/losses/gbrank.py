@@ -19,10 +19,10 @@ from numba import njit
 from podium.core.parameters import require_number
 from podium.losses.base import LabeledLists, Loss
 from podium.losses.pointwise import add_regression
-from podium.losses.ranksvm import ranksvm
+from podium.losses.ranksvm import hinges_of, ranksvm
 from podium.losses.targets import Targets, grade_targets
-from podium.numerics.grades import Groups, count_pairs, grade_index, label_groups, pair_scale
-from podium.numerics.loop import Derivatives, OneList
+from podium.numerics.grades import count_pairs, own_groups
+from podium.numerics.kernels import Derivatives, OneList, own
 
 __all__ = ["GBRankLoss"]
 
@@ -53,69 +53,51 @@ class GBRankLoss(Loss):
 
     convex = True
     has_curvature = True
-    cost = "n log n"
+    visits_pairs = True
+    cost = "n log n (n² for short lists)"
 
-    def __init__(
-        self, ties: float = 0.1, regression: float = 0.0, targets: Targets = None, normalize: bool = True
-    ) -> None:
-        self.ties = ties
-        self.regression = regression
-        self.targets = targets
-        self.normalize = normalize
+    ties: float = 0.1
+    regression: float = 0.0
+    targets: Targets = None
+    normalize: bool = True
 
     @property
     def shift_invariant(self) -> bool:  # type: ignore[override]
         return not self.regression
 
     def prepare(self, data: LabeledLists) -> tuple[Any, ...]:
-        labels, offsets = data.labels, data.offsets
         require_number("ties", self.ties, at_least=0.0)
         require_number("regression", self.regression, at_least=0.0)
-        groups = label_groups(labels, offsets)
-        hinge = (*groups, grade_index(*groups, offsets), pair_scale(groups, self.normalize), 0.0, True)
-        sizes = np.diff(offsets)
+        sizes = data.sizes
         ties, weights = np.full(len(sizes), float(self.ties)), np.full(len(sizes), float(self.regression))
         if self.normalize:
-            ties /= np.maximum(_count_ties(groups, sizes), 1)
+            n_ties = sizes * (sizes - 1) / 2 - count_pairs(data.groups)
+            ties /= np.maximum(n_ties, 1)
             weights /= np.maximum(sizes, 1)
-        return *hinge, grade_targets(labels, self.targets), ties, weights
-
-
-def _count_ties(groups: Groups, sizes: np.ndarray) -> np.ndarray:
-    """(n_queries,): how many pairs of equal grade each query has."""
-    return sizes * (sizes - 1) / 2 - count_pairs(groups.bounds, groups.first)
+        hinges = hinges_of(data, self.normalize, margin=0.0, squared=True)
+        return hinges, grade_targets(data.labels, self.targets), ties, weights
 
 
 @njit(error_model="numpy")
 def gbrank(given: OneList, prepared: Any, out: Derivatives) -> float:
-    scores, q, start = given.scores, given.query, given.start
-    gradient, curvature = out.gradient, out.curvature
-    n = len(scores)
-    orders, all_bounds, first, grades, scale, margin, squared, all_targets, ties, weights = prepared
-    hinge = orders, all_bounds, first, grades, scale, margin, squared
-    targets = all_targets[start : start + n]
-    lead = np.empty(n)
-    for i in range(n):
+    scores, q = given.scores, given.query
+    hinges, all_targets, ties, weights = prepared
+    targets = own(all_targets, given)
+    lead = np.empty(len(scores))
+    for i in range(len(scores)):
         lead[i] = scores[i] - targets[i]
-    value = ranksvm(OneList(lead, q, start, given.parameters), hinge, out)
+    value = ranksvm(OneList(lead, q, given.start, given.parameters), hinges, out)
     if ties[q] > 0.0:
-        order, bounds = orders[start : start + n], all_bounds[first[q] : first[q + 1]]
-        value += _pull_together(scores, order, bounds, ties[q], gradient, curvature)
+        order, bounds = own_groups(hinges.groups, given)
+        value += _pull_together(scores, order, bounds, ties[q], out)
     if weights[q] > 0.0:
-        value += add_regression(scores, targets, weights[q], gradient, curvature)
+        value += add_regression(scores, targets, weights[q], out)
     return value
 
 
 @njit(error_model="numpy")
-def _pull_together(
-    scores: np.ndarray,
-    order: np.ndarray,
-    bounds: np.ndarray,
-    weight: float,
-    gradient: np.ndarray,
-    curvature: np.ndarray,
-) -> float:
-    """Add weight · Σ (s_i − s_j)² over the pairs of equal grade."""
+def _pull_together(scores: np.ndarray, order: np.ndarray, bounds: np.ndarray, weight: float, out: Derivatives) -> float:
+    """Return weight · Σ (s_i − s_j)² over the pairs of equal grade and add its derivatives."""
     value = 0.0
     for g in range(len(bounds) - 1):
         group = order[bounds[g] : bounds[g + 1]]
@@ -125,9 +107,9 @@ def _pull_together(
         for i in group:
             distance = float(scores[i]) - mean
             squares += distance * distance
-            gradient[i] += 2.0 * weight * n * distance
-            if len(curvature) > 0:
-                curvature[i] += 2.0 * weight * (n - 1)
+            out.gradient[i] += 2.0 * weight * n * distance
+            if len(out.curvature) > 0:
+                out.curvature[i] += 2.0 * weight * (n - 1)
         value += weight * n * squares
     return value
 

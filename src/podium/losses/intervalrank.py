@@ -1,6 +1,6 @@
 """IntervalRank: how far must scores move until the grades lie in separate, narrow intervals?
 
-With a target t_g for each grade, and Δ_g = t_{g+1} − t_g between neighbouring grades of the query:
+With a target t_g for each grade, and Δ_g = t_{g+1} − t_g between neighboring grades of the query:
 
     L = min  ½ Σ_g Σ_{i∈g} [ (l_g − s_i)₊² + (s_i − u_g)₊² ] + λ1/2 ‖ε‖² + λ2/2 ‖ξ‖²        over l, u, ε, ξ
         subject to  l_g ≤ u_g ≤ l_g + ξ_g,    l_{g+1} − u_g ≥ Δ_g − ε_g                    (Theorem 5)
@@ -30,10 +30,10 @@ from podium.losses.base import LabeledLists, Loss
 from podium.losses.pointwise import add_regression
 from podium.losses.targets import Targets, grade_targets
 from podium.numerics.elementary import all_finite
-from podium.numerics.grades import Groups, label_groups
+from podium.numerics.grades import own_groups
 from podium.numerics.intervals.barrier import barrier_terms, solve_with_barrier
-from podium.numerics.intervals.chain import solve_intervals
-from podium.numerics.loop import Derivatives, OneList
+from podium.numerics.intervals.chain import SortedGrades, solve_intervals
+from podium.numerics.kernels import Derivatives, OneList, own
 from podium.numerics.sorting import descending
 
 __all__ = ["IntervalRankLoss", "IsotonicLoss"]
@@ -43,18 +43,21 @@ MAX_WORK = 50_000_000
 
 
 class _Intervals(Loss):
-    """What IntervalRank and isotonic ranking share: the facts, the kernel and its view of the labels."""
+    """Base class of IntervalRank and isotonic ranking."""
 
     convex = True
     has_curvature = True
     cost = "n log n"
 
-    def _prepare(
-        self, labels: np.ndarray, offsets: np.ndarray, targets: Targets, settings: tuple[float, ...]
-    ) -> tuple[Any, ...]:
-        groups = label_groups(labels, offsets)
-        _check_size(groups, offsets)
-        return *groups, grade_targets(labels, targets), *map(float, settings)
+    def _prepare(self, data: LabeledLists, targets: Targets, settings: tuple[float, ...]) -> tuple[Any, ...]:
+        grades = np.diff(data.groups.first) - 1
+        if len(grades) and (work := grades * data.sizes).max() > MAX_WORK:
+            q = int(work.argmax())
+            raise ValueError(
+                f"query number {q} has {grades[q]} different labels on {data.sizes[q]} documents, too many for "
+                "intervals of grades; round the labels"
+            )
+        return data.groups, grade_targets(data.labels, targets), *map(float, settings)
 
 
 class IntervalRankLoss(_Intervals):
@@ -66,7 +69,7 @@ class IntervalRankLoss(_Intervals):
     Parameters
     ----------
     separation : float
-        λ1 ≥ 0: what missing distance between neighbouring grades costs; ``math.inf`` insists on it.
+        λ1 ≥ 0: what missing distance between neighboring grades costs; ``math.inf`` insists on it.
     width : float
         λ2 ≥ 0: what the width of a grade's interval costs.
     regression : float
@@ -89,28 +92,18 @@ class IntervalRankLoss(_Intervals):
     (0.5, [-0.5, 0.5])
     """
 
-    def __init__(
-        self,
-        separation: float = 1.0,
-        width: float = 1.0,
-        regression: float = 0.0,
-        targets: Targets = None,
-        barrier: float | None = None,
-        tolerance: float = 1e-8,
-    ) -> None:
-        self.separation = separation
-        self.width = width
-        self.regression = regression
-        self.targets = targets
-        self.barrier = barrier
-        self.tolerance = tolerance
+    separation: float = 1.0
+    width: float = 1.0
+    regression: float = 0.0
+    targets: Targets = None
+    barrier: float | None = None
+    tolerance: float = 1e-8
 
     @property
     def shift_invariant(self) -> bool:  # type: ignore[override]
         return not self.regression
 
     def prepare(self, data: LabeledLists) -> tuple[Any, ...]:
-        labels, offsets = data.labels, data.offsets
         for name in ("separation", "width"):
             if getattr(self, name) != math.inf:
                 require_number(name, getattr(self, name), at_least=0.0)
@@ -121,7 +114,7 @@ class IntervalRankLoss(_Intervals):
             for name in ("separation", "width"):  # else the cost has no minimum, or a slack no cost
                 require_number(f"with a barrier, {name}", getattr(self, name), above=0.0)
         settings = self.separation, self.width, self.regression, self.barrier or 0.0, self.tolerance
-        return self._prepare(labels, offsets, self.targets, settings)
+        return self._prepare(data, self.targets, settings)
 
 
 class IsotonicLoss(_Intervals):
@@ -142,44 +135,29 @@ class IsotonicLoss(_Intervals):
     (1.0, [-1.0, 1.0])
     """
 
-    def __init__(self, targets: Targets = None) -> None:
-        self.targets = targets
+    targets: Targets = None
 
     def prepare(self, data: LabeledLists) -> tuple[Any, ...]:
-        labels, offsets = data.labels, data.offsets
-        return self._prepare(labels, offsets, self.targets, (math.inf, 0.0, 0.0, 0.0, 0.0))
-
-
-def _check_size(groups: Groups, offsets: np.ndarray) -> None:
-    grades, sizes = np.diff(groups.first) - 1, np.diff(offsets)
-    if len(sizes) and (work := grades * sizes).max() > MAX_WORK:
-        q = int(work.argmax())
-        raise ValueError(
-            f"query number {q} has {grades[q]} different labels on {sizes[q]} documents, too many for intervals of "
-            "grades; round the labels"
-        )
+        return self._prepare(data, self.targets, (math.inf, 0.0, 0.0, 0.0, 0.0))
 
 
 @njit(error_model="numpy")
 def intervals(given: OneList, prepared: Any, out: Derivatives) -> float:
-    scores, q, start = given.scores, given.query, given.start
-    gradient, curvature = out.gradient, out.curvature
-    n = len(scores)
-    orders, all_bounds, first, all_targets, separation, width, weight, barrier, tolerance = prepared
-    order, best_first = orders[start : start + n], all_bounds[first[q] : first[q + 1]]
-    targets = all_targets[start : start + n]
+    scores = given.scores
+    groups, all_targets, separation, width, weight, barrier, tolerance = prepared
+    (order, best_first), targets = own_groups(groups, given), own(all_targets, given)
     if not all_finite(scores):
         return np.nan  # the caller says which query it is
     value = 0.0
     if len(best_first) > 2:
         settings = separation, width, barrier, tolerance
-        value = _separate(scores, order, best_first, targets, settings, gradient)
+        value = _separate(scores, order, best_first, targets, settings, out.gradient)
     else:
-        gradient[:] = 0.0
-    for i in range(len(curvature)):
-        curvature[i] = 1.0 if len(best_first) > 2 else 0.0
+        out.gradient[:] = 0.0
+    for i in range(len(out.curvature)):
+        out.curvature[i] = 1.0 if len(best_first) > 2 else 0.0
     if weight > 0.0:
-        value += add_regression(scores, targets, weight, gradient, curvature)
+        value += add_regression(scores, targets, weight, out)
     return value
 
 
@@ -194,16 +172,16 @@ def _separate(
 ) -> float:
     n, n_grades = len(scores), len(best_first) - 1
     separation, width, barrier, tolerance = settings
-    centre = 0.0  # scores are taken from their mean, so that running sums keep their digits
+    center = 0.0  # scores are taken from their mean, so that running sums keep their digits
     for i in range(n):
-        centre += float(scores[i]) / n
+        center += float(scores[i]) / n
     bounds, margins = np.empty(n_grades + 1, np.int64), np.empty(n_grades - 1)
     ascending, sums, squares = np.empty(n), np.empty(n + 1), np.empty(n + 1)
     bounds[0], sums[0], squares[0] = 0, 0.0, 0.0
     for g in range(n_grades):  # worst first from here on
         group = order[best_first[n_grades - 1 - g] : best_first[n_grades - g]]
         bounds[g + 1] = bounds[g] + len(group)
-        _sort_group(scores, group, centre, ascending[bounds[g] : bounds[g + 1]])
+        _sort_group(scores, group, center, ascending[bounds[g] : bounds[g + 1]])
         if g > 0:
             margins[g - 1] = targets[group[0]] - targets[order[best_first[n_grades - g]]]
     for i in range(n):
@@ -211,14 +189,13 @@ def _separate(
         squares[i + 1] = squares[i] + ascending[i] * ascending[i]
 
     lower, upper = np.empty(n_grades), np.empty(n_grades)
-    solve_intervals(ascending, sums, bounds, margins, separation, width, lower, upper)
+    grades = SortedGrades(ascending, sums, squares, bounds, margins, separation, width)
+    solve_intervals(grades, lower, upper)
     value = 0.0
     if barrier > 0.0:
-        if not solve_with_barrier(
-            ascending, sums, squares, bounds, margins, separation, width, barrier, tolerance, lower, upper
-        ):
+        if not solve_with_barrier(grades, barrier, tolerance, lower, upper):
             return np.nan
-        value = barrier_terms(lower, upper, margins, separation, width, barrier)
+        value = barrier_terms(grades, barrier, lower, upper)
     else:
         for g in range(n_grades):
             xi = upper[g] - lower[g]
@@ -230,7 +207,7 @@ def _separate(
                 value += 0.5 * separation * epsilon * epsilon
     for g in range(n_grades):
         for i in order[best_first[n_grades - 1 - g] : best_first[n_grades - g]]:
-            s = float(scores[i]) - centre
+            s = float(scores[i]) - center
             move = s - min(max(s, lower[g]), upper[g])
             gradient[i] = move
             value += 0.5 * move * move
@@ -238,11 +215,11 @@ def _separate(
 
 
 @njit(error_model="numpy")
-def _sort_group(scores: np.ndarray, group: np.ndarray, centre: float, ascending: np.ndarray) -> None:
+def _sort_group(scores: np.ndarray, group: np.ndarray, center: float, ascending: np.ndarray) -> None:
     n = len(group)
     unsorted, order = np.empty(n), np.empty(n, np.uint32)
     for i in range(n):
-        unsorted[i] = centre - float(scores[group[i]])
+        unsorted[i] = center - float(scores[group[i]])
     descending(unsorted, order)  # of their negatives
     for i in range(n):
         ascending[i] = -unsorted[order[i]]

@@ -17,7 +17,7 @@ to LambdaMART: an overview", 2010. ``normalize`` is what LightGBM adds to it.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -26,7 +26,7 @@ from podium.core.parameters import require_choice, require_count, require_number
 from podium.losses.base import LabeledLists, Loss
 from podium.numerics.elementary import FAST, all_finite, exp, log1p_unit
 from podium.numerics.grades import label_order
-from podium.numerics.loop import Derivatives, OneList
+from podium.numerics.kernels import Derivatives, OneList, own
 from podium.numerics.sorting import descending
 
 __all__ = ["LambdaRankLoss"]
@@ -46,7 +46,7 @@ class LambdaRankLoss(Loss):
 
     There is no function whose gradient this is: the weights change with the ranking. ``value`` is the weighted logistic
     loss at the present ranking; gradient and second derivative are its derivatives with the weights (and the
-    normalisation) held fixed. Equal labels say nothing; a query without a pair contributes 0.
+    normalization) held fixed. Equal labels say nothing; a query without a pair contributes 0.
 
     Parameters
     ----------
@@ -76,35 +76,38 @@ class LambdaRankLoss(Loss):
     has_gradient = False
     keeps_float32 = True
     has_curvature = True
+    visits_pairs = True
     cost = "n × truncation"
 
-    def __init__(
-        self,
-        metric: str = "ndcg",
-        truncation: int | None = 30,
-        sigma: float = 1.0,
-        normalize: bool = True,
-        truncated_ideal: bool = False,
-    ) -> None:
-        self.metric = metric
-        self.truncation = truncation
-        self.sigma = sigma
-        self.normalize = normalize
-        self.truncated_ideal = truncated_ideal
+    metric: str = "ndcg"
+    truncation: int | None = 30
+    sigma: float = 1.0
+    normalize: bool = True
+    truncated_ideal: bool = False
 
     def prepare(self, data: LabeledLists) -> tuple[Any, ...]:
-        labels, offsets = data.labels, data.offsets
         name, cutoff = _parse(self.metric)
         require_number("sigma", self.sigma, above=0.0)
         if self.truncation is not None:
             require_count("truncation", self.truncation)
-        longest = int(np.diff(offsets).max(initial=0))
+        longest = data.longest
         ranks = np.arange(1, longest + 1)
         discounts = np.where(ranks <= (cutoff or longest), 1.0 / (np.log2(1 + ranks) if name == "ndcg" else ranks), 0.0)
         rows = longest if self.truncation is None else int(self.truncation)
         ideal = np.where(ranks <= rows, discounts, 0.0) if self.truncated_ideal else discounts
-        values = _VALUES[name](labels, offsets, ideal)
-        return values, discounts, METRICS[name], rows, float(self.sigma), bool(self.normalize)
+        values = _VALUES[name](data.labels, data.offsets, ideal)
+        return values, discounts, METRICS[name], Settings(rows, float(self.sigma), bool(self.normalize))
+
+
+Positions = tuple[np.ndarray, np.ndarray, np.ndarray]
+
+
+class Settings(NamedTuple):
+    """The loss's parameters as the kernel takes them."""
+
+    truncation: int
+    sigma: float
+    normalize: bool
 
 
 def _parse(metric: str) -> tuple[str, int | None]:
@@ -116,7 +119,7 @@ def _parse(metric: str) -> tuple[str, int | None]:
 
 
 def gain_shares(labels: np.ndarray, offsets: np.ndarray, discounts: np.ndarray) -> np.ndarray:
-    """Gain of each document as a share of its query's ideal DCG; all 0 where nothing is to be gained."""
+    """Return each document's gain as a share of its query's ideal DCG; all 0 where nothing is to be gained."""
     with np.errstate(over="ignore"):
         gains = np.exp2(labels) - 1.0
     if not np.isfinite(gains).all():
@@ -125,14 +128,14 @@ def gain_shares(labels: np.ndarray, offsets: np.ndarray, discounts: np.ndarray) 
 
 
 def _relevances(labels: np.ndarray, offsets: np.ndarray, discounts: np.ndarray) -> np.ndarray:
-    """One over the query's number of relevant documents for each of them, 0 for the others."""
+    """Return one over the query's number of relevant documents for each of them, 0 for the others."""
     relevant = (labels >= 1.0).astype(np.float64)
     before = np.concatenate(([0.0], np.cumsum(relevant)))
     return relevant / np.repeat(np.maximum(before[offsets[1:]] - before[offsets[:-1]], 1.0), np.diff(offsets))
 
 
 def _satisfactions(labels: np.ndarray, offsets: np.ndarray, discounts: np.ndarray) -> np.ndarray:
-    """Probability that a document ends the user's search."""
+    """Return the probability that a document ends the user's search."""
     return np.maximum(np.exp2(labels - labels.max(initial=0.0)) - np.exp2(-labels.max(initial=0.0)), 0.0)
 
 
@@ -152,23 +155,19 @@ def _inverse_ideal(gains: np.ndarray, order: np.ndarray, offsets: np.ndarray, di
 
 @njit(error_model="numpy")
 def lambdarank(given: OneList, prepared: Any, out: Derivatives) -> float:
-    scores, start = given.scores, given.start
-    gradient, curvature = out.gradient, out.curvature
-    n = len(scores)
-    values, discounts, metric, truncation, sigma, normalize = prepared
+    scores = given.scores
+    all_values, discounts, metric, settings = prepared
     if not all_finite(scores):
         return np.nan  # the caller says which query it is
-    order = np.empty(n, np.uint32)
+    order = np.empty(len(scores), np.uint32)
     descending(scores, order)
-    v, (a, k, b) = values[start : start + n], _positions(values[start : start + n], order, discounts, metric)
-    return _weighted_pairs(scores, order, v, a, k, b, truncation, sigma, normalize, gradient, curvature)
+    values = own(all_values, given)
+    return _weighted_pairs(scores, order, values, _positions(values, order, discounts, metric), settings, out)
 
 
 @njit(error_model="numpy")
-def _positions(
-    values: np.ndarray, order: np.ndarray, discounts: np.ndarray, metric: int
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """a, k and b of |Δ| = |v_r − v_t| |a_r + k_r b_t|, by rank."""
+def _positions(values: np.ndarray, order: np.ndarray, discounts: np.ndarray, metric: int) -> Positions:
+    """Return a, k and b of |Δ| = |v_r − v_t| |a_r + k_r b_t|, by rank."""
     n = len(order)
     a, k, b = np.empty(n), np.ones(n), np.empty(n)
     if metric == NDCG:
@@ -202,19 +201,11 @@ def _positions(
 
 @njit(fastmath=FAST, error_model="numpy")
 def _weighted_pairs(
-    scores: np.ndarray,
-    order: np.ndarray,
-    values: np.ndarray,
-    a: np.ndarray,
-    k: np.ndarray,
-    b: np.ndarray,
-    truncation: int,
-    sigma: float,
-    normalize: bool,
-    gradient: np.ndarray,
-    curvature: np.ndarray,
+    scores: np.ndarray, order: np.ndarray, values: np.ndarray, terms: Positions, settings: Settings, out: Derivatives
 ) -> float:
-    """The sum over pairs with a document among the first ``truncation`` ranks; a, k and b are by rank."""
+    """Return the sum over pairs with a document among the first ``truncation`` ranks."""
+    a, k, b = terms
+    truncation, sigma, normalize = settings
     n, number = len(scores), scores.dtype.type
     s, v, is_real, lower = _padded(n, scores), _padded(n, scores), _padded(n, scores), _padded(n, scores)
     worth, slopes, bends = _padded(n, scores), _padded(n, scores), _padded(n, scores)
@@ -261,9 +252,9 @@ def _weighted_pairs(
         sum_lambda *= 2.0 * sigma
         scale = math.log2(1.0 + sum_lambda) / sum_lambda
     for r in range(n):
-        gradient[order[r]] = number(scale * sigma) * slopes[r]
-    for r in range(len(curvature)):
-        curvature[order[r]] = number(scale * sigma * sigma) * bends[r]
+        out.gradient[order[r]] = number(scale * sigma) * slopes[r]
+    for r in range(len(out.curvature)):
+        out.curvature[order[r]] = number(scale * sigma * sigma) * bends[r]
     return scale * loss
 
 
@@ -274,7 +265,7 @@ def _padded(n: int, like: np.ndarray) -> np.ndarray:
 
 @njit(fastmath=FAST, error_model="numpy")
 def _fill_worth(s: np.ndarray, reference: float, worth: np.ndarray) -> None:
-    """e^(s − reference), or 0 where it is so small that no row within REACH of the reference could tell."""
+    """Write e^(s − reference), or 0 where it is so small that no row within REACH of the reference could tell."""
     for t in range(len(s)):
         e = exp(s[t] - reference)
         worth[t] = e if s[t] - reference > -80.0 else worth.dtype.type(0)
@@ -297,7 +288,10 @@ def _row(
     slopes: np.ndarray,
     bends: np.ndarray,
 ) -> tuple[float, float, float, float]:
-    """The document at rank r with all those below it: sums of the loss, its slope and curvature in s_r, and of |λ|."""
+    """Compare the document at rank r with all those below it.
+
+    Returns the sums of the loss, of its slope and curvature in s_r, and of |λ|.
+    """
     zero, one = s.dtype.type(0), s.dtype.type(1)
     loss = slope = bend = sum_lambda = zero
     for t in range(len(s)):

@@ -19,8 +19,8 @@ from numba import njit
 from podium.core.parameters import require_choice
 from podium.losses.base import LabeledLists, Loss
 from podium.numerics.elementary import FAST, SAFE_RANGE, exp, extent, log
-from podium.numerics.grades import Groups, label_groups, shuffle_ties
-from podium.numerics.loop import Derivatives, OneList
+from podium.numerics.grades import shuffle_ties
+from podium.numerics.kernels import Derivatives, OneList, own
 
 __all__ = ["ListMLELoss"]
 
@@ -53,43 +53,34 @@ class ListMLELoss(Loss):
     exact_curvature = True
     cost = "n"
 
-    def __init__(self, ties: str = "stable", random_state: int = 0) -> None:
-        self.ties = ties
-        self.random_state = random_state
+    ties: str = "stable"
+    random_state: int = 0
 
     def likelihood(self) -> Loss:
         return self
 
     def prepare(self, data: LabeledLists) -> tuple[Any, ...]:
-        labels, offsets = data.labels, data.offsets
         require_choice("ties", self.ties, ("stable", "random"))
-        groups = label_groups(labels, offsets)
-        return self._in_order(groups, groups.order, data, epoch=0)
+        return self.prepare_epoch((data.groups.order,), data, epoch=0)
 
-    def prepare_epoch(self, prepared: Any, data: LabeledLists, epoch: int) -> Any:
-        _, *groups = prepared
-        return self._in_order(Groups(*groups), prepared[0], data, epoch)
-
-    def _in_order(self, groups: Groups, order: np.ndarray, data: LabeledLists, epoch: int) -> tuple[Any, ...]:
-        if self.ties == "random":
-            order = shuffle_ties(*groups, data.offsets, data.streams(self.random_state, epoch))
-        return order, *groups
+    def prepare_epoch(self, prepared: tuple[Any, ...], data: LabeledLists, epoch: int) -> tuple[Any, ...]:
+        if self.ties == "stable":
+            return prepared
+        return (shuffle_ties(data.groups, data.offsets, data.streams(self.random_state, epoch)),)
 
 
 @njit(error_model="numpy")
 def listmle(given: OneList, prepared: Any, out: Derivatives) -> float:
-    scores, start = given.scores, given.start
-    gradient, curvature = out.gradient, out.curvature
-    order = prepared[0][start : start + len(scores)]
-    low, high = extent(scores)
+    order = own(prepared[0], given)
+    low, high = extent(given.scores)
     if high - low <= SAFE_RANGE:
-        return _plain(scores, order, high, gradient, curvature)
-    return _in_logarithms(scores, order, gradient, curvature)
+        return _plain(given.scores, order, high, out.gradient, out.curvature)
+    return _in_logarithms(given.scores, order, out.gradient, out.curvature)
 
 
 @njit(fastmath=FAST, error_model="numpy")
 def _plain(scores: np.ndarray, order: np.ndarray, high: float, gradient: np.ndarray, curvature: np.ndarray) -> float:
-    """Running sums of exponentials that cannot underflow; ``gradient`` holds these exponentials meanwhile."""
+    """Use running sums of exponentials that cannot underflow; ``gradient`` holds these exponentials meanwhile."""
     n, number = len(scores), scores.dtype.type
     value = 0.0
     for i in range(n):
@@ -116,7 +107,7 @@ def _plain(scores: np.ndarray, order: np.ndarray, high: float, gradient: np.ndar
 
 @njit(error_model="numpy")
 def _in_logarithms(scores: np.ndarray, order: np.ndarray, gradient: np.ndarray, curvature: np.ndarray) -> float:
-    """The same with the logarithms of all running sums, for scores that lie far apart."""
+    """Do the same with the logarithms of all running sums, for scores that lie far apart."""
     n = len(scores)
     value = 0.0
     remaining = np.empty(n)

@@ -14,13 +14,14 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
 
 from podium.core.parameters import require_choice, require_number
 from podium.losses.base import LabeledLists, Loss
-from podium.numerics.compiling import ONLY_PRANGE, Kernel
+from podium.numerics.compiling import Kernel
 from podium.numerics.elementary import FAST, exp, log
-from podium.numerics.loop import Derivatives, OneList
+from podium.numerics.kernels import Derivatives, OneList, own
+from podium.numerics.pool import share
 
 __all__ = ["ListNetLoss"]
 
@@ -61,8 +62,12 @@ class ListNetLoss(Loss):
     transform: str = "identity"
     temperature: float = 1.0
 
+    @property
+    def visits_pairs(self) -> bool:  # type: ignore[override]
+        return self.k == 3
+
     def prepare(self, data: LabeledLists) -> tuple[Any, ...]:
-        labels, offsets = data.labels, data.offsets
+        labels = data.labels
         if self.k not in (1, 2, 3):
             raise ValueError(f"k must be 1, 2 or 3; got {self.k!r}")
         require_number("temperature", self.temperature, above=0.0)
@@ -74,8 +79,11 @@ class ListNetLoss(Loss):
                 f"the label {labels[~np.isfinite(logits)][0]} is too large for transform={self.transform!r}"
             )
         if self.k == 1:
-            return (_softmax(logits, offsets),)
-        return _targets(logits, offsets, self.k), logits, self.k
+            return (_softmax(logits, data.offsets),)
+        target = np.zeros(len(logits))
+        work = float((data.sizes.astype(float) ** 2).sum() if self.k == 3 else 50.0 * len(logits))
+        share(_fill_targets, data.offsets, logits, data.offsets, self.k, target, work=work)
+        return target, logits, self.k
 
     def choose_kernel(self) -> Kernel:
         return listnet if self.k == 1 else listnet_top_k
@@ -93,12 +101,10 @@ def _softmax(logits: np.ndarray, offsets: np.ndarray) -> np.ndarray:
 
 @njit(fastmath=FAST, error_model="numpy")
 def listnet(given: OneList, prepared: Any, out: Derivatives) -> float:
-    """k = 1."""
-    scores, start = given.scores, given.start
-    gradient, curvature = out.gradient, out.curvature
+    """Compare the first place, k = 1."""
+    scores, gradient, curvature = given.scores, out.gradient, out.curvature
     number = gradient.dtype.type  # keeps float32 loops free of float64, which would halve their speed
-    n = len(scores)
-    target = prepared[0][start : start + n]
+    n, target = len(scores), own(prepared[0], given)
     top = scores[0]
     for i in range(n):
         top = max(top, scores[i])
@@ -138,12 +144,10 @@ def _dot(target: np.ndarray, scores: np.ndarray, top: float) -> float:
 @njit(error_model="numpy")
 def listnet_top_k(given: OneList, prepared: Any, out: Derivatives) -> float:
     """With F from :func:`_log_sums`, the cross entropy is F(s) − ⟨∇F(logits), s⟩: ∇F(logits) is the target."""
-    scores, start = given.scores, given.start
+    n, k = len(given.scores), prepared[2]
+    target, logits = own(prepared[0], given), own(prepared[1], given)
     gradient, curvature = out.gradient, out.curvature
-    n = len(scores)
-    targets, all_logits, k = prepared
-    target, logits = targets[start : start + n], all_logits[start : start + n]
-    x, drawn = scores.astype(np.float64), np.zeros(n)
+    x, drawn = given.scores.astype(np.float64), np.zeros(n)
     value = _log_sums(x, logits, k, drawn)
     for i in range(n):
         value -= target[i] * x[i]
@@ -237,15 +241,13 @@ def _add_without(x: np.ndarray, i: int, result: np.ndarray) -> None:
         result[j + (j >= i)] += x[j]
 
 
-@njit(cache=True, parallel=ONLY_PRANGE, error_model="numpy")
-def _targets(logits: np.ndarray, offsets: np.ndarray, k: int) -> np.ndarray:
-    """(n_documents,) expected number of times each document is among the first k, by its logit."""
-    target = np.zeros(len(logits))
-    for q in prange(len(offsets) - 1):
-        start, stop = offsets[q], offsets[q + 1]
-        if start < stop:
-            _log_sums(logits[start:stop], logits[start:stop], k, target[start:stop])
-    return target
+@njit(cache=True, nogil=True, error_model="numpy")
+def _fill_targets(first: int, stop: int, logits: np.ndarray, offsets: np.ndarray, k: int, target: np.ndarray) -> None:
+    """Write how often each document is expected to be among the first k, by its logit."""
+    for q in range(first, stop):
+        here = slice(offsets[q], offsets[q + 1])
+        if len(logits[here]) > 0:
+            _log_sums(logits[here], logits[here], k, target[here])
 
 
 ListNetLoss.kernel = listnet

@@ -3,9 +3,9 @@
     L = ½ Σ_i (s_i − y_i)² / n                regression
     L = min_w ½ Σ_i (s_i − y_i − w)² / n      the same, with an offset of each query's own
 
-The simplest thing that can be done with grades. The first is the only loss here that knows no lists: a query matters
-only in that its documents share its weight. The second takes no notice of differences between queries, which do not
-matter for ranking: Zheng, Zha and Sun, "Query-level learning to rank using isotonic regression", Allerton 2008.
+The simplest thing to do with grades. The first is the only loss here that knows no lists: a query matters only in that
+its documents share its weight. The second ignores differences between queries, which do not matter for ranking: Zheng,
+Zha and Sun, "Query-level learning to rank using isotonic regression", Allerton 2008.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from numba import njit
 from podium.losses.base import LabeledLists, Loss
 from podium.losses.targets import Targets, grade_targets
 from podium.numerics.elementary import FAST
-from podium.numerics.loop import Derivatives, OneList
+from podium.numerics.kernels import Derivatives, OneList, own
 
 __all__ = ["QueryOffsetLoss", "RegressionLoss"]
 
 
-class RegressionLoss(Loss):
-    """Half the mean squared difference between a query's scores and labels.
+class _Squares(Loss):
+    """Base class of losses that are half a mean of squares.
 
     Parameters
     ----------
@@ -32,6 +32,22 @@ class RegressionLoss(Loss):
         Mean over the query's documents; else their sum, so that queries count by their length.
     targets : "identity", None or a sequence
         Regress on the label itself, on 2^label − 1, or on a number for each of the grades 0, 1, 2, …
+    """
+
+    convex = True
+    has_curvature = True
+    exact_curvature = True
+
+    normalize: bool = True
+    targets: Targets = "identity"
+
+    def prepare(self, data: LabeledLists) -> tuple[Any, ...]:
+        scale = 1.0 / np.maximum(data.sizes, 1) if self.normalize else np.ones(len(data.sizes))
+        return grade_targets(data.labels, self.targets), scale
+
+
+class RegressionLoss(_Squares):
+    """Half the mean squared difference between a query's scores and labels.
 
     Examples
     --------
@@ -41,32 +57,13 @@ class RegressionLoss(Loss):
     """
 
     keeps_float32 = True
-    convex = True
     shift_invariant = False
-    has_curvature = True
-    exact_curvature = True
-    cost = "n"
-
-    def __init__(self, normalize: bool = True, targets: Targets = "identity") -> None:
-        self.normalize = normalize
-        self.targets = targets
-
-    def prepare(self, data: LabeledLists) -> tuple[Any, ...]:
-        labels, offsets = data.labels, data.offsets
-        return _targets_and_scale(self, labels, offsets)
 
 
-class QueryOffsetLoss(Loss):
-    """Half the mean squared difference between a query's scores and labels, the query's best offset taken off.
+class QueryOffsetLoss(_Squares):
+    """Half the mean squared difference between a query's scores and labels, less the query's best offset.
 
     It is half the variance of the differences. A single document contributes 0.
-
-    Parameters
-    ----------
-    normalize : bool
-        Mean over the query's documents; else their sum, so that queries count by their length.
-    targets : "identity", None or a sequence
-        Regress on the label itself, on 2^label − 1, or on a number for each of the grades 0, 1, 2, …
 
     Examples
     --------
@@ -75,72 +72,40 @@ class QueryOffsetLoss(Loss):
     (0.25, [0.0, -0.5, 0.5])
     """
 
-    convex = True
-    has_curvature = True
-    exact_curvature = True
-    cost = "n"
-
-    def __init__(self, normalize: bool = True, targets: Targets = "identity") -> None:
-        self.normalize = normalize
-        self.targets = targets
-
-    def prepare(self, data: LabeledLists) -> tuple[Any, ...]:
-        labels, offsets = data.labels, data.offsets
-        return _targets_and_scale(self, labels, offsets)
-
-
-def _targets_and_scale(loss: RegressionLoss | QueryOffsetLoss, labels: np.ndarray, offsets: np.ndarray) -> Any:
-    sizes = np.diff(offsets)
-    scale = 1.0 / np.maximum(sizes, 1) if loss.normalize else np.ones(len(sizes))
-    return grade_targets(labels, loss.targets), scale
-
 
 @njit(fastmath=FAST, error_model="numpy")
 def regression(given: OneList, prepared: Any, out: Derivatives) -> float:
-    scores, q, start = given.scores, given.query, given.start
-    gradient, curvature = out.gradient, out.curvature
-    labels, scale = prepared[0][start : start + len(scores)], prepared[1][q]
-    squares = 0.0
-    for i in range(len(scores)):
-        error = scores[i] - labels[i]
-        squares += error * error
-        gradient[i] = scale * error
-    for i in range(len(curvature)):
-        curvature[i] = scale
-    return 0.5 * scale * squares
+    out.gradient[:] = 0
+    out.curvature[:] = 0
+    return add_regression(given.scores, own(prepared[0], given), prepared[1][given.query], out)  # type: ignore[no-any-return]
 
 
 @njit(fastmath=FAST, error_model="numpy")
 def query_offset(given: OneList, prepared: Any, out: Derivatives) -> float:
-    scores, q, start = given.scores, given.query, given.start
-    gradient, curvature = out.gradient, out.curvature
-    n = len(scores)
-    labels, scale = prepared[0][start : start + n], prepared[1][q]
-    offset, squares = 0.0, 0.0
+    scores, labels, scale = given.scores, own(prepared[0], given), prepared[1][given.query]
+    n, offset, squares = len(scores), 0.0, 0.0
     for i in range(n):
         offset += scores[i] - labels[i]
     offset /= n
     for i in range(n):
         error = scores[i] - labels[i] - offset
         squares += error * error
-        gradient[i] = scale * error
-    for i in range(len(curvature)):
-        curvature[i] = scale * (1.0 - 1.0 / n)
+        out.gradient[i] = scale * error
+    for i in range(len(out.curvature)):
+        out.curvature[i] = scale * (1.0 - 1.0 / n)
     return 0.5 * scale * squares
 
 
 @njit(fastmath=FAST, error_model="numpy")
-def add_regression(
-    scores: np.ndarray, targets: np.ndarray, weight: float, gradient: np.ndarray, curvature: np.ndarray
-) -> float:
-    """Add weight/2 Σ (s − t)² to a loss whose gradient and curvature are there already; what it adds to the value."""
+def add_regression(scores: np.ndarray, targets: np.ndarray, weight: float, out: Derivatives) -> float:
+    """Return weight/2 Σ (s − t)² and add its derivatives to those of another loss."""
     squares = 0.0
     for i in range(len(scores)):
         error = scores[i] - targets[i]
         squares += error * error
-        gradient[i] += weight * error
-    for i in range(len(curvature)):
-        curvature[i] += weight
+        out.gradient[i] += weight * error
+    for i in range(len(out.curvature)):
+        out.curvature[i] += weight
     return 0.5 * weight * squares
 
 

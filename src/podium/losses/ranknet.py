@@ -16,11 +16,11 @@ from numba import njit
 
 from podium.losses.base import LabeledLists, Loss
 from podium.numerics.elementary import FAST, all_finite, exp, extent, log, log1p_unit, split
-from podium.numerics.grades import label_groups, pair_scale
-from podium.numerics.loop import Derivatives, OneList
+from podium.numerics.grades import own_groups, pair_scale
+from podium.numerics.kernels import Derivatives, OneList
 from podium.numerics.pairs.gaps import over_pairs
-from podium.numerics.pairs.graded import add_pair_gradient, node_differences, pair_histogram
-from podium.numerics.pairs.grid import count_nodes, grid_is_cheaper, spacing
+from podium.numerics.pairs.graded import GradedList, add_pair_gradient, node_differences, pair_histogram
+from podium.numerics.pairs.grid import Grid, grid_is_cheaper, grid_under, spacing
 
 __all__ = ["RankNetLoss"]
 
@@ -54,36 +54,35 @@ class RankNetLoss(Loss):
     convex = True
     has_curvature = True
     exact_curvature = True
+    visits_pairs = True
     cost = "n (n² for short lists)"
 
-    def __init__(self, normalize: bool = True, tolerance: float = 1e-6) -> None:
-        self.normalize = normalize
-        self.tolerance = tolerance
+    normalize: bool = True
+    tolerance: float = 1e-6
 
     def prepare(self, data: LabeledLists) -> tuple[Any, ...]:
-        labels, offsets = data.labels, data.offsets
-        groups = label_groups(labels, offsets)
-        return *groups, pair_scale(groups, self.normalize), spacing(self.tolerance)
+        return data.groups, pair_scale(data.groups, self.normalize), spacing(self.tolerance)
 
 
 @njit(error_model="numpy")
 def ranknet(given: OneList, prepared: Any, out: Derivatives) -> float:
-    scores, q, start = given.scores, given.query, given.start
-    gradient, curvature = out.gradient, out.curvature
-    orders, all_bounds, first, scale, h = prepared
-    order, bounds = orders[start : start + len(scores)], all_bounds[first[q] : first[q + 1]]
+    scores, gradient, curvature = given.scores, out.gradient, out.curvature
+    groups, scales, h = prepared
+    (order, bounds), scale = own_groups(groups, given), scales[given.query]
     if not all_finite(scores):
         return np.nan  # the caller says which query it is
-    if len(curvature) == 0 and _long(scores, bounds, h):
-        return _on_grid(scores, order, bounds, scale[q], h, gradient)
+    n, grid = len(scores), grid_under(scores, h)
+    # Half of all pairs, at least, is a fair guess; a pair costs about a nanosecond.
+    if len(curvature) == 0 and grid_is_cheaper(n, 0.25 * n * n, len(bounds) - 1, grid.n_nodes, 1.0):
+        return _on_grid(GradedList(scores, order, bounds), grid, scale, gradient)
     if len(curvature) == 0 and _fits(scores):
-        return _by_products(scores, order, bounds, scale[q], gradient)
-    return _over_logistic_pairs((), scale[q], scores, order, bounds, gradient, curvature)
+        return _by_products(scores, order, bounds, scale, gradient)
+    return _over_logistic_pairs((), scale, scores, order, bounds, gradient, curvature)
 
 
 @njit(fastmath=FAST, error_model="numpy", forceinline=True)
 def _logistic(gap: float, _: tuple[()]) -> tuple[float, float, float]:
-    """log(1 + e^−gap) and its derivatives for any gap."""
+    """Return log(1 + e^−gap) and its derivatives for any gap."""
     zero, one = type(gap)(0), type(gap)(1)
     u = exp(-abs(gap))
     likelier = one / (one + u)
@@ -95,37 +94,25 @@ _over_logistic_pairs = over_pairs(_logistic)
 
 
 @njit(error_model="numpy")
-def _long(scores: np.ndarray, bounds: np.ndarray, h: float) -> bool:
-    n = len(scores)
-    low, high = extent(scores)
-    # Half of all pairs, at least, is a fair guess; a pair costs about a nanosecond.
-    return grid_is_cheaper(n, 0.25 * n * n, len(bounds) - 1, count_nodes(float(high) - float(low), h), 1.0)
-
-
-@njit(error_model="numpy")
-def _on_grid(
-    scores: np.ndarray, order: np.ndarray, bounds: np.ndarray, scale: float, h: float, gradient: np.ndarray
-) -> float:
-    """All pairs in linear time, see :mod:`podium.numerics.pairs.graded`."""
-    low, high = extent(scores)
-    n_nodes = count_nodes(float(high) - float(low), h)
-    r = node_differences(n_nodes, h)
+def _on_grid(one: GradedList, grid: Grid, scale: float, gradient: np.ndarray) -> float:
+    """Sum over all pairs in linear time, see :mod:`podium.numerics.pairs.graded`."""
+    r = node_differences(grid)
     slope = np.empty(len(r))
-    counts = pair_histogram(scores, order, bounds, float(low), h, n_nodes)
+    counts = pair_histogram(one, grid)
     value = 0.0
     for k in range(len(r)):
         f, slope[k], _ = _logistic(r[k], ())
         value += counts[k] * f
-    result = np.zeros(len(scores))
-    add_pair_gradient(scores, order, bounds, float(low), h, slope, result)
-    for i in range(len(scores)):
+    result = np.zeros(len(gradient))
+    add_pair_gradient(one, grid, slope, result)
+    for i in range(len(gradient)):
         gradient[i] = result[i] * scale
     return value * scale
 
 
 @njit(error_model="numpy")
 def _fits(scores: np.ndarray) -> bool:
-    """Do products of four terms 1 + e^{s_j − s_i} stay in range?"""
+    """Return whether products of four terms 1 + e^{s_j − s_i} stay in range."""
     low, high = extent(scores)
     return high - low <= (20.0 if scores.itemsize == 4 else 170.0)
 
@@ -134,18 +121,18 @@ def _fits(scores: np.ndarray) -> bool:
 def _by_products(
     scores: np.ndarray, order: np.ndarray, bounds: np.ndarray, scale: float, gradient: np.ndarray
 ) -> float:
-    """One exponential per document: e^{s_j − s_i} = worth_j / worth_i.
+    """Sum over all pairs with one exponential per document: e^{s_j − s_i} = worth_j / worth_i.
 
     The loss is the logarithm of the product of all 1 + e^{s_j − s_i}, kept as mantissas (one for each j) and exponents.
     """
     n = len(scores)
     zero, one, half = scores.dtype.type(0), scores.dtype.type(1), scores.dtype.type(0.5)
     low, high = extent(scores)
-    centre = (low + high) * half
+    center = (low + high) * half
     worth, mantissas = np.zeros(n + LANES, scores.dtype), np.ones(n + LANES, scores.dtype)
     odds, force = np.empty(n, scores.dtype), np.zeros(n + LANES, scores.dtype)
     for i in range(n):
-        worth[i] = exp(scores[order[i]] - centre)
+        worth[i] = exp(scores[order[i]] - center)
         odds[i] = one / worth[i]
     exponents = 0
     for g in range(len(bounds) - 2):
@@ -175,7 +162,7 @@ def _by_products(
 def _four_rows(
     a: float, b: float, c: float, d: float, worth: np.ndarray, force: np.ndarray, mantissas: np.ndarray
 ) -> tuple[float, float, float, float, int]:
-    """Four better documents against all worse ones: one division for four pairs, and no logarithm."""
+    """Compare four better documents with all worse ones: one division for four pairs, and no logarithm."""
     one = worth.dtype.type(1)
     pull_a = pull_b = pull_c = pull_d = worth.dtype.type(0)
     exponents = split(one)[1]

@@ -14,8 +14,8 @@ import numpy as np
 from numba import njit
 
 from podium.losses.base import LabeledLists, Loss
-from podium.numerics.grades import label_groups, pair_scale
-from podium.numerics.loop import Derivatives, OneList
+from podium.numerics.grades import own_groups, pair_scale
+from podium.numerics.kernels import Derivatives, OneList
 
 __all__ = ["RankRegressLoss"]
 
@@ -43,30 +43,24 @@ class RankRegressLoss(Loss):
     exact_curvature = True
     cost = "n"
 
-    def __init__(self, normalize: bool = True) -> None:
-        self.normalize = normalize
+    normalize: bool = True
 
     def prepare(self, data: LabeledLists) -> tuple[Any, ...]:
-        labels, offsets = data.labels, data.offsets
-        groups = label_groups(labels, offsets)
-        return *groups, pair_scale(groups, self.normalize)
+        return data.groups, pair_scale(data.groups, self.normalize)
 
 
 @njit(error_model="numpy")
 def rankregress(given: OneList, prepared: Any, out: Derivatives) -> float:
-    scores, q, start = given.scores, given.query, given.start
-    gradient, curvature = out.gradient, out.curvature
-    n = len(scores)
-    orders, all_bounds, first, scales = prepared
-    order, bounds, scale = orders[start : start + n], all_bounds[first[q] : first[q + 1]], scales[q]
-    n_groups = len(bounds) - 1
-    centre, total = 0.0, 0.0  # scores are taken from their mean, so that sums of squares keep their digits
+    scores, gradient, curvature = given.scores, out.gradient, out.curvature
+    (order, bounds), scale = own_groups(prepared[0], given), prepared[1][given.query]
+    n, n_groups = len(scores), len(bounds) - 1
+    center, total = 0.0, 0.0  # scores are taken from their mean, so that sums of squares keep their digits
     for i in range(n):
-        centre += scores[i] / n
+        center += scores[i] / n
     sums = np.zeros(n_groups)
     for g in range(n_groups):
         for i in order[bounds[g] : bounds[g + 1]]:
-            sums[g] += scores[i] - centre
+            sums[g] += scores[i] - center
         total += sums[g]
 
     value, above, squares = 0.0, 0.0, 0.0  # sum and sum of squares of the scores of better documents
@@ -75,7 +69,7 @@ def rankregress(given: OneList, prepared: Any, out: Derivatives) -> float:
         below = total - above - sums[g]
         own_squares = 0.0
         for i in order[bounds[g] : bounds[g + 1]]:
-            s = scores[i] - centre
+            s = scores[i] - center
             lead = n_below * (1.0 - s) + below  # Σ_j (1 − (s − s_j)) over the worse
             lag = n_above * (1.0 + s) - above  # Σ_i (1 − (s_i − s)) over the better
             value += n_above * (1.0 + s) ** 2 - 2.0 * (1.0 + s) * above + squares

@@ -13,7 +13,7 @@ SVMs", 2010. The papers' L2 penalty belongs to the scorer.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -21,15 +21,15 @@ from numba import njit
 from podium.core.parameters import require_number
 from podium.losses.base import LabeledLists, Loss
 from podium.numerics.elementary import FAST, all_finite
-from podium.numerics.grades import grade_index, label_groups, pair_scale
-from podium.numerics.loop import Derivatives, OneList
+from podium.numerics.grades import Groups, grade_index, own_groups, pair_scale
+from podium.numerics.kernels import Derivatives, OneList, own
 from podium.numerics.pairs.gaps import over_pairs
 from podium.numerics.sorting import descending
 
 __all__ = ["RankSVMLoss"]
 
 SHORT = 500
-"""Up to this length, visiting all pairs, which vectorises, is quicker than sorting."""
+"""Up to this length, visiting all pairs, which vectorizes, is quicker than sorting."""
 
 
 class RankSVMLoss(Loss):
@@ -57,41 +57,51 @@ class RankSVMLoss(Loss):
     convex = True
     keeps_float32 = True
     has_curvature = True
-    cost = "n log n"
+    visits_pairs = True
+    cost = "n log n (n² for short lists)"
 
-    def __init__(self, squared: bool = False, margin: float = 1.0, normalize: bool = True) -> None:
-        self.squared = squared
-        self.margin = margin
-        self.normalize = normalize
+    squared: bool = False
+    margin: float = 1.0
+    normalize: bool = True
 
     def prepare(self, data: LabeledLists) -> tuple[Any, ...]:
-        labels, offsets = data.labels, data.offsets
         require_number("margin", self.margin, above=0.0)
-        groups = label_groups(labels, offsets)
-        scale = pair_scale(groups, self.normalize)
-        return *groups, grade_index(*groups, offsets), scale, float(self.margin), bool(self.squared)
+        return hinges_of(data, self.normalize, self.margin, self.squared)
+
+
+class Hinges(NamedTuple):
+    """What the kernel needs to know of labels and parameters."""
+
+    groups: Groups
+    grade: np.ndarray
+    """(n_documents,) the group each document is in."""
+    scale: np.ndarray
+    """(n_queries,) what the sum over pairs is multiplied by."""
+    margin: float
+    squared: bool
+
+
+def hinges_of(data: LabeledLists, normalize: bool, margin: float, squared: bool) -> Hinges:
+    grade = grade_index(data.groups, data.offsets)
+    return Hinges(data.groups, grade, pair_scale(data.groups, normalize), float(margin), bool(squared))
 
 
 @njit(error_model="numpy")
-def ranksvm(given: OneList, prepared: Any, out: Derivatives) -> float:
-    scores, q, start = given.scores, given.query, given.start
-    gradient, curvature = out.gradient, out.curvature
-    n = len(scores)
-    orders, all_bounds, first, grades, scale, margin, squared = prepared
-    order, bounds = orders[start : start + n], all_bounds[first[q] : first[q + 1]]
+def ranksvm(given: OneList, prepared: Hinges, out: Derivatives) -> float:
+    scores, margin, squared, scale = given.scores, prepared.margin, prepared.squared, prepared.scale[given.query]
+    order, bounds = own_groups(prepared.groups, given)
     if not all_finite(scores):
         return np.nan  # the caller says which query it is
-    if n <= SHORT:
+    if len(scores) <= SHORT:
         number = scores.dtype.type
         settings = number(margin), number(not squared), number(squared)
-        return _over_hinges(settings, scale[q], scores, order, bounds, gradient, curvature)
-    grade = grades[start : start + n]
-    return _by_sorting(scores, grade, len(bounds) - 1, margin, squared, scale[q], gradient, curvature)
+        return _over_hinges(settings, scale, scores, order, bounds, out.gradient, out.curvature)
+    return _by_sorting(scores, own(prepared.grade, given), len(bounds) - 1, margin, squared, scale, out)
 
 
 @njit(fastmath=FAST, error_model="numpy", forceinline=True)
 def _hinge(gap: float, settings: tuple[float, float, float]) -> tuple[float, float, float]:
-    """``plain`` is 1 for the hinge and ``square`` for its square, else 0."""
+    """Return a pair's loss and its derivatives; ``plain`` is 1 for the hinge, ``square`` for its square, else 0."""
     margin, plain, square = settings
     zero, one, two = type(gap)(0), type(gap)(1), type(gap)(2)
     missing = max(margin - gap, zero)
@@ -114,10 +124,9 @@ def _by_sorting(
     margin: float,
     squared: bool,
     scale: float,
-    gradient: np.ndarray,
-    curvature: np.ndarray,
+    out: Derivatives,
 ) -> float:
-    n = len(scores)
+    n, gradient, curvature = len(scores), out.gradient, out.curvature
     order = np.empty(n, np.uint32)
     descending(scores, order)
     x, grade = np.empty(n), np.empty(n, np.int64)
@@ -153,7 +162,10 @@ def _by_sorting(
 
 @njit(error_model="numpy")
 def _within_margin(x: np.ndarray, grade: np.ndarray, n_grades: int, margin: float, sums: np.ndarray) -> None:
-    """For each i, over the j with grade_j < grade_i and v = margin − x_i + x_j > 0: Σ 1, Σ v, Σ v². ``x`` descends."""
+    """Write for each i, over the j with grade_j < grade_i and v = margin − x_i + x_j > 0: Σ 1, Σ v, Σ v².
+
+    ``x`` descends.
+    """
     tree = np.zeros((n_grades + 1, 3))
     reached = 0
     for i in range(len(x)):

@@ -17,16 +17,14 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
 
 from podium.core.parameters import require_choice, require_number
 from podium.losses.base import LabeledLists, Loss
 from podium.losses.boltzrank import worth_at_least_nothing
 from podium.metrics import Metric, metric
 from podium.metrics.gains import LN2, gain, log_discounts
-from podium.numerics.compiling import ONLY_PRANGE
-from podium.numerics.grades import label_order
-from podium.numerics.loop import Derivatives, OneList
+from podium.numerics.kernels import Derivatives, OneList, own
 from podium.numerics.ranks.distributions import (
     APPROXIMATIONS,
     BINOMIAL,
@@ -67,26 +65,20 @@ class SoftRankLoss(Loss):
     [0.0314, -0.0833, 0.0519]
     """
 
+    visits_pairs = True
     cost = "n³ (n² for the normal approximation)"
 
-    def __init__(
-        self,
-        approximation: str = "binomial",
-        sigma: float = 1.0,
-        learn_sigma: bool = False,
-        metric: str | Metric = "ndcg",
-    ) -> None:
-        self.approximation = approximation
-        self.sigma = sigma
-        self.learn_sigma = learn_sigma
-        self.metric = metric
+    approximation: str = "binomial"
+    sigma: float = 1.0
+    learn_sigma: bool = False
+    metric: str | Metric = "ndcg"
 
     def initial_parameters(self) -> np.ndarray:
         require_number("sigma", self.sigma, above=0)
         return np.array([math.log(self.sigma)]) if self.learn_sigma else np.empty(0)
 
     def sigma_at(self, parameters: np.ndarray) -> float:
-        """σ where the loss's own parameters are these."""
+        """Return σ at these values of the loss's own parameters."""
         return math.exp(parameters[0]) if len(parameters) else float(self.sigma)
 
     def prepare(self, data: LabeledLists) -> tuple[Any, ...]:
@@ -97,13 +89,13 @@ class SoftRankLoss(Loss):
         if soft.family != "ndcg":
             raise ValueError(f"SoftRank is a soft NDCG; got metric={self.metric!r}. BoltzRankLoss takes any metric")
         worth_at_least_nothing(soft).per_query(labels, labels, offsets)  # raises, saying so, where 2^label is too large
-        discounts = _discounts(int(np.diff(offsets).max(initial=0)), soft)
-        shares = _shares(labels, offsets, label_order(labels, offsets), soft.rules.gain == "linear", discounts)
+        discounts = _discounts(data.longest, soft)
+        shares = _shares(labels, offsets, data.groups.order, soft.rules.gain == "linear", discounts)
         return shares, discounts, APPROXIMATIONS.index(self.approximation), float(self.sigma)
 
 
 def rank_distribution(scores: Any, offsets: Any, sigma: float, approximation: str = "binomial") -> np.ndarray:
-    """(n_documents, longest list) the chance that a document has rank 1, 2, … in its list, scores being N(s, σ²).
+    """Return (n_documents, longest list) the chance of each rank 1, 2, … of each document, scores being N(s, σ²).
 
     Examples
     --------
@@ -121,7 +113,7 @@ def rank_distribution(scores: Any, offsets: Any, sigma: float, approximation: st
 
 
 def _discounts(longest: int, soft: Metric) -> np.ndarray:
-    """(longest,) what a document's gain counts at rank 1, 2, …; nothing after the cutoff."""
+    """Return (longest,) what a document's gain counts at rank 1, 2, …; nothing after the cutoff."""
     logs, n_full = log_discounts(longest, soft.rules.discount == "letor")
     discounts = np.ones(longest)
     discounts[n_full:] = LN2 / logs[n_full:]
@@ -129,13 +121,13 @@ def _discounts(longest: int, soft: Metric) -> np.ndarray:
     return discounts
 
 
-@njit(cache=True, parallel=ONLY_PRANGE, error_model="numpy")
+@njit(cache=True, error_model="numpy")
 def _shares(
     labels: np.ndarray, offsets: np.ndarray, order: np.ndarray, linear: bool, discounts: np.ndarray
 ) -> np.ndarray:
-    """(n_documents,) gain / ideal of each document; 0 throughout a query whose labels say nothing."""
+    """Return (n_documents,) gain / ideal of each document; 0 throughout a query whose labels say nothing."""
     shares = np.zeros(len(labels))
-    for q in prange(len(offsets) - 1):
+    for q in range(len(offsets) - 1):
         y, o = labels[offsets[q] : offsets[q + 1]], order[offsets[q] : offsets[q + 1]]
         ideal = 0.0
         for r in range(len(y)):
@@ -148,11 +140,10 @@ def _shares(
 
 @njit(error_model="numpy")
 def softrank(given: OneList, prepared: Any, out: Derivatives) -> float:
-    scores, start, parameters = given.scores, given.start, given.parameters
-    gradient, d_parameters = out.gradient, out.d_parameters
-    shares, discounts, approximation, sigma = prepared
-    n = len(scores)
-    s, shares, discounts = scores.astype(np.float64), shares[start : start + n], discounts[:n]
+    parameters = given.parameters
+    all_shares, discounts, approximation, sigma = prepared
+    n = len(given.scores)
+    s, shares, discounts = given.scores.astype(np.float64), own(all_shares, given), discounts[:n]
     inverse_scale = 1.0 / (math.sqrt(2.0) * (math.exp(parameters[0]) if len(parameters) > 0 else sigma))
     result, d_log_sigma = np.zeros(n), 0.0
     rivals, z, chance, slope = np.empty(n, np.int64), np.empty(n), np.empty(n), np.empty(n)
@@ -173,8 +164,8 @@ def softrank(given: OneList, prepared: Any, out: Derivatives) -> float:
             result[j] += change * inverse_scale
             d_log_sigma += change * z[a]
     for i in range(n):
-        gradient[i] = result[i]
-    d_parameters[:] = d_log_sigma
+        out.gradient[i] = result[i]
+    out.d_parameters[:] = d_log_sigma
     return value + 1.0 if says_something else value
 
 

@@ -20,17 +20,18 @@ import numpy as np
 from numba import njit
 
 from podium.losses.base import LabeledLists, Loss
-from podium.numerics.elementary import FAST, all_finite, exp, extent, log1p
-from podium.numerics.grades import label_groups
-from podium.numerics.loop import Derivatives, OneList
+from podium.numerics.elementary import FAST, all_finite, exp, log1p
+from podium.numerics.grades import own_groups
+from podium.numerics.kernels import Derivatives, OneList
 from podium.numerics.pairs.graded import (
+    GradedList,
     add_pair_gradient,
     add_tie_gradient,
     node_differences,
     pair_histogram,
     tie_histogram,
 )
-from podium.numerics.pairs.grid import count_nodes, grid_is_cheaper, spacing
+from podium.numerics.pairs.grid import Grid, grid_is_cheaper, grid_under, spacing
 
 __all__ = ["DavidsonLoss", "RaoKupperLoss"]
 
@@ -39,14 +40,14 @@ _RAO_KUPPER, _DAVIDSON = 0, 1
 
 @njit(fastmath=FAST, error_model="numpy")
 def _softplus(x: float) -> tuple[float, float]:
-    """``log(1 + e^x)`` and its slope."""
+    """Return ``log(1 + e^x)`` and its slope."""
     e = exp(-abs(x))
     return max(x, 0.0) + log1p(e), (1.0 if x >= 0.0 else e) / (1.0 + e)
 
 
 @njit(fastmath=FAST, error_model="numpy")
 def _better(model: int, r: float, a: float) -> tuple[float, float, float]:
-    """−log P(i≻j) at r = s_i − s_j, its derivative in r and in the model's parameter.
+    """Return −log P(i≻j) at r = s_i − s_j, its derivative in r and in the model's parameter.
 
     ``a`` is log θ or ν. The last one is with respect to log θ or log ν; :func:`_outer` completes it.
     """
@@ -61,7 +62,7 @@ def _better(model: int, r: float, a: float) -> tuple[float, float, float]:
 
 @njit(fastmath=FAST, error_model="numpy")
 def _tied(model: int, r: float, a: float) -> tuple[float, float, float]:
-    """−log P(i≈j) without its constant (see :func:`_tie_constant`), and derivatives as in :func:`_better`."""
+    """Return −log P(i≈j) without its constant (see :func:`_tie_constant`), and derivatives as in :func:`_better`."""
     if model == _RAO_KUPPER:
         f, slope = _softplus(a - r)
         g, other = _softplus(a + r)
@@ -75,7 +76,7 @@ def _tied(model: int, r: float, a: float) -> tuple[float, float, float]:
 
 @njit(error_model="numpy")
 def _tie_constant(model: int, parameter: float) -> tuple[float, float]:
-    """The part of −log P(i≈j) that no score changes, and its derivative in the parameter."""
+    """Return the part of −log P(i≈j) that no score changes, and its derivative in the parameter."""
     if model == _RAO_KUPPER:  # −log(θ² − 1) = −α − log(2 + e^α)
         e = np.exp(parameter)
         return -parameter - np.log(2.0 + e), -1.0 - e / (2.0 + e)
@@ -84,16 +85,15 @@ def _tie_constant(model: int, parameter: float) -> tuple[float, float]:
 
 @njit(error_model="numpy")
 def _outer(model: int, parameter: float) -> tuple[float, float]:
-    """``a`` of :func:`_better`, and the factor that turns its parameter derivative into that of α or β."""
+    """Return ``a`` of :func:`_better`, and the factor that turns its parameter derivative into that of α or β."""
     e = np.exp(parameter)
     return (np.log1p(e), e / (1.0 + e)) if model == _RAO_KUPPER else (e, 1.0)
 
 
 @njit(fastmath=FAST, error_model="numpy")
-def _pair_by_pair(
-    model: int, scores: np.ndarray, order: np.ndarray, bounds: np.ndarray, a: float, result: np.ndarray
-) -> tuple[float, float]:
-    """Sum over all pairs and its derivative in the parameter; adds the gradient to ``result``. For short lists."""
+def _pair_by_pair(model: int, one: GradedList, a: float, result: np.ndarray) -> tuple[float, float]:
+    """Return the sum over all pairs and its derivative in the parameter; write the gradient. For short lists."""
+    scores, order, bounds = one
     n = len(scores)
     s, g = np.empty(n), np.zeros(n)
     for i in range(n):
@@ -124,66 +124,40 @@ def _pair_by_pair(
 
 
 @njit(error_model="numpy")
-def _on_grid(
-    model: int,
-    scores: np.ndarray,
-    order: np.ndarray,
-    bounds: np.ndarray,
-    a: float,
-    low: float,
-    h: float,
-    n_nodes: int,
-    result: np.ndarray,
-) -> tuple[float, float]:
-    """The same in linear time."""
-    r = node_differences(n_nodes, h)
-    f, slope, of_a = np.empty(len(r)), np.empty(len(r)), np.empty(len(r))
-    value, d_parameter = 0.0, 0.0
+def _on_grid(model: int, one: GradedList, grid: Grid, a: float, result: np.ndarray) -> tuple[float, float]:
+    """Do the same in linear time."""
+    r = node_differences(grid)
+    f, slope, of_a = np.empty((2, len(r))), np.empty((2, len(r))), np.empty((2, len(r)))
     for k in range(len(r)):
-        f[k], slope[k], of_a[k] = _better(model, r[k], a)
-    counts = pair_histogram(scores, order, bounds, low, h, n_nodes)
-    value += (counts * f).sum()
-    d_parameter += (counts * of_a).sum()
+        f[0, k], slope[0, k], of_a[0, k] = _better(model, r[k], a)
+        f[1, k], slope[1, k], of_a[1, k] = _tied(model, r[k], a)
     result[:] = 0.0
-    add_pair_gradient(scores, order, bounds, low, h, slope, result)
-    for k in range(len(r)):
-        f[k], slope[k], of_a[k] = _tied(model, r[k], a)
-    counts = tie_histogram(scores, order, bounds, low, h, n_nodes)
-    value += (counts * f).sum()
-    d_parameter += (counts * of_a).sum()
-    add_tie_gradient(scores, order, bounds, low, h, slope, result)
-    return value, d_parameter
+    add_pair_gradient(one, grid, slope[0], result)
+    add_tie_gradient(one, grid, slope[1], result)
+    pairs, ties = pair_histogram(one, grid), tie_histogram(one, grid)
+    return (pairs * f[0] + ties * f[1]).sum(), (pairs * of_a[0] + ties * of_a[1]).sum()
 
 
 @njit(error_model="numpy")
-def _one_list(
-    model: int,
-    scores: np.ndarray,
-    prepared: Any,
-    q: int,
-    start: int,
-    parameter: float,
-    gradient: np.ndarray,
-    d_parameters: np.ndarray,
-) -> float:
-    n = len(scores)
-    order, bounds, first, h, normalize = prepared
-    order, bounds = order[start : start + n], bounds[first[q] : first[q + 1]]
-    d_parameters[0] = 0.0
+def _one_list(model: int, given: OneList, prepared: Any, out: Derivatives) -> float:
+    scores, n = given.scores, len(given.scores)
+    groups, h, normalize = prepared
+    order, bounds = own_groups(groups, given)
+    parameter = given.parameters[0]
+    out.d_parameters[0] = 0.0
     if not all_finite(scores):
         return np.nan  # the caller says which query it is
     if n == 1:
-        gradient[0] = 0.0
+        out.gradient[0] = 0.0
         return 0.0
     a, factor = _outer(model, parameter)
     result = np.empty(n)
-    low, high = extent(scores)
-    n_nodes = count_nodes(float(high) - float(low), h)
+    one, grid = GradedList(scores, order, bounds), grid_under(scores, h)
     n_pairs = 0.5 * n * (n - 1.0)
-    if grid_is_cheaper(n, n_pairs, len(bounds) - 1, n_nodes, 4.0):
-        value, of_a = _on_grid(model, scores, order, bounds, a, float(low), h, n_nodes, result)
+    if grid_is_cheaper(n, n_pairs, len(bounds) - 1, grid.n_nodes, 4.0):
+        value, of_a = _on_grid(model, one, grid, a, result)
     else:
-        value, of_a = _pair_by_pair(model, scores, order, bounds, a, result)
+        value, of_a = _pair_by_pair(model, one, a, result)
     n_ties = 0.0
     for g in range(len(bounds) - 1):
         size = float(bounds[g + 1] - bounds[g])
@@ -191,27 +165,23 @@ def _one_list(
     constant, of_constant = _tie_constant(model, parameter)
     scale = 1.0 / n_pairs if normalize else 1.0
     for i in range(n):
-        gradient[i] = result[i] * scale
-    d_parameters[0] = (factor * of_a + n_ties * of_constant) * scale
+        out.gradient[i] = result[i] * scale
+    out.d_parameters[0] = (factor * of_a + n_ties * of_constant) * scale
     return (value + n_ties * constant) * scale
 
 
 @njit(error_model="numpy")
 def rao_kupper(given: OneList, prepared: Any, out: Derivatives) -> float:
-    scores, q, start, parameters = given.scores, given.query, given.start, given.parameters
-    gradient, d_parameters = out.gradient, out.d_parameters
-    return _one_list(_RAO_KUPPER, scores, prepared, q, start, parameters[0], gradient, d_parameters)
+    return _one_list(_RAO_KUPPER, given, prepared, out)  # type: ignore[no-any-return]
 
 
 @njit(error_model="numpy")
 def davidson(given: OneList, prepared: Any, out: Derivatives) -> float:
-    scores, q, start, parameters = given.scores, given.query, given.start, given.parameters
-    gradient, d_parameters = out.gradient, out.d_parameters
-    return _one_list(_DAVIDSON, scores, prepared, q, start, parameters[0], gradient, d_parameters)
+    return _one_list(_DAVIDSON, given, prepared, out)  # type: ignore[no-any-return]
 
 
 class _TiedPairs(Loss):
-    """What both models share.
+    """Base class of both models.
 
     Parameters
     ----------
@@ -222,11 +192,11 @@ class _TiedPairs(Loss):
     """
 
     convex = True
+    visits_pairs = True
     cost = "n (n² for short lists)"
 
-    def __init__(self, normalize: bool = True, tolerance: float = 1e-6) -> None:
-        self.normalize = normalize
-        self.tolerance = tolerance
+    normalize: bool = True
+    tolerance: float = 1e-6
 
     def likelihood(self) -> Loss:
         return type(self)(normalize=False, tolerance=self.tolerance)
@@ -235,19 +205,11 @@ class _TiedPairs(Loss):
         return np.zeros(1)
 
     def prepare(self, data: LabeledLists) -> tuple[Any, ...]:
-        labels, offsets = data.labels, data.offsets
-        return (*label_groups(labels, offsets), spacing(self.tolerance), self.normalize)
+        return data.groups, spacing(self.tolerance), self.normalize
 
 
 class RaoKupperLoss(_TiedPairs):
     """Rao-Kupper pairs with ties; the learned parameter is α, θ = 1 + e^α.
-
-    Parameters
-    ----------
-    normalize : bool
-        Average over the query's pairs (the default) or add them up.
-    tolerance : float
-        Relative error allowed in the linear-time evaluation of long lists; short ones are summed pair by pair.
 
     Examples
     --------
@@ -263,13 +225,6 @@ class RaoKupperLoss(_TiedPairs):
 
 class DavidsonLoss(_TiedPairs):
     """Davidson pairs with ties; the learned parameter is β, ν = e^β.
-
-    Parameters
-    ----------
-    normalize : bool
-        Average over the query's pairs (the default) or add them up.
-    tolerance : float
-        Relative error allowed in the linear-time evaluation of long lists; short ones are summed pair by pair.
 
     Examples
     --------

@@ -12,7 +12,7 @@ where ``table`` is the address of what the kernel works on: a tuple of arrays an
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple
@@ -88,6 +88,8 @@ class Routine:
 
     call: Call
     keep: tuple[Any, ...]
+    errors: Sequence[BaseException] = ()
+    """What a kernel in plain Python has raised."""
 
 
 def routine(kernel: Kernel, model: tuple[Any, ...] | Packed) -> Routine:

@@ -3,7 +3,8 @@
 For each query it calls, through addresses (:mod:`podium.numerics.calls`),
 
     forward     the scorer's: writes the scores of the query's documents            (if there is one)
-    loss        the loss's kernel: reads the scores, writes its derivatives, scaled by the query's weight
+    loss        the loss's kernel (:mod:`podium.numerics.kernels`): reads the scores, writes its derivatives, scaled by
+                the query's weight
     backward    the scorer's: adds what these derivatives mean for the model to the block's gradient  (if there is one)
 
 An evaluation of a loss alone has no scorer, a pass over all data (:func:`visit`) has blocks of consecutive queries, and
@@ -11,65 +12,20 @@ an epoch of stochastic steps (:func:`run_epoch`) is the same loop over one batch
 
 The value, the loss's own gradient and the model's are summed per block, and the sums of blocks are added in order. The
 blocks depend on the data alone, so the number of threads, or of machines with some blocks each, changes no bit.
-
-A loss's kernel is a compiled function of one list,
-
-    kernel(given: OneList, prepared, out: Derivatives) -> value
-
-It overwrites ``out`` and returns the loss. ``prepared`` is what the loss computed from the labels when it was bound to
-its data: a tuple, possibly nested, of arrays over all documents (slice them with :func:`own`), arrays over all queries
-(index them with ``given.query``), tables, and plain numbers. Lists without documents never reach the kernel. Scores
-that are not finite must make the value so: that is how they are noticed.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numba import carray, njit
+from numba import njit
 
-from podium.numerics.calls import (
-    NOTHING,
-    OK,
-    Call,
-    Packed,
-    Routine,
-    call_function,
-    make_routine,
-    pack,
-    pack_tuple,
-    pointer,
-    unpack,
-)
-from podium.numerics.compiling import Kernel, compiled, unbound
+from podium.numerics.calls import NOTHING, OK, Call, Routine, call_function
+from podium.numerics.compiling import compiled
 from podium.numerics.optimizers import Optimizer, take_step
 from podium.numerics.pool import share
-
-
-class OneList(NamedTuple):
-    """What a kernel is given of one list, besides what the loss prepared."""
-
-    scores: np.ndarray
-    """(n,)"""
-    query: int
-    """The query's number in the bound data."""
-    start: int
-    """The number of its first document."""
-    parameters: np.ndarray
-    """(n_parameters,) the loss's own learned parameters, float64."""
-
-
-class Derivatives(NamedTuple):
-    """What a kernel writes."""
-
-    gradient: np.ndarray
-    """(n,) with respect to the scores, in their type."""
-    curvature: np.ndarray
-    """(n,) second derivatives where these are wanted, else empty."""
-    d_parameters: np.ndarray
-    """(n_parameters,) with respect to the loss's own parameters, float64."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,64 +235,3 @@ def _run_epoch_python(calls: Calls, lists: Lists, training: Training, n_steps: i
 
 _visit_blocks = compiled(_visit_blocks_python)
 _run_epoch = compiled(_run_epoch_python)
-
-
-class LossTable(NamedTuple):
-    """What a loss's C function works on."""
-
-    scores: np.ndarray
-    gradient: np.ndarray
-    curvature: np.ndarray
-    parameters: np.ndarray
-    prepared: Any
-
-
-def loss_routine(
-    kernel: Kernel,
-    prepared: Packed,
-    scores: np.ndarray,
-    gradient: np.ndarray,
-    curvature: np.ndarray,
-    parameters: np.ndarray,
-) -> Routine:
-    """Return a routine that calls a loss's kernel on one query; ``curvature`` is empty where it is not wanted."""
-    arrays = [pack(array) for array in (scores, gradient, curvature, parameters)]
-    return make_routine(_call_loss, kernel, pack_tuple([*arrays, prepared], LossTable))
-
-
-kernel: Kernel = unbound
-KIND: Any = None
-
-
-def _call_loss(table: int, query: int, start: int, stop: int, block: int, scale: float, out: int, n_out: int) -> int:
-    given = unpack(table, KIND)
-    result = carray(pointer(out), (n_out,), np.float64)
-    derivatives = Derivatives(given.gradient[start:stop], given.curvature[start:stop], result[1:])
-    if scale == 0.0:
-        result[:] = 0.0
-    else:
-        try:
-            one_list = OneList(given.scores[start:stop], query, start, given.parameters)
-            value = kernel(one_list, given.prepared, derivatives)
-        except Exception:
-            return 0
-        result[0] = value
-    _multiply(derivatives.gradient, scale)
-    _multiply(derivatives.curvature, scale)
-    _multiply(derivatives.d_parameters, scale)
-    return OK
-
-
-@njit(nogil=True, error_model="numpy")
-def _multiply(array: np.ndarray, scale: float) -> None:
-    if scale == 0.0:
-        array[:] = 0.0
-    factor = array.dtype.type(scale)
-    for i in range(len(array)):
-        array[i] *= factor
-
-
-@njit(nogil=True, error_model="numpy", inline="always")
-def own(array: np.ndarray, given: OneList) -> np.ndarray:
-    """Return the list's part of an array over all documents."""
-    return array[given.start : given.start + len(given.scores)]

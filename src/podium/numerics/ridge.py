@@ -1,30 +1,45 @@
-"""Many small ridge regressions at once, one for each row of a sparse matrix: a half of alternating least squares."""
+"""Many small ridge regressions at once, one per row of a sparse matrix: half a step of alternating least squares."""
 
 from __future__ import annotations
 
 import math
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
 
-from podium.numerics.compiling import ONLY_PRANGE
+from podium.numerics.pool import share
 
 
-@njit(cache=True, parallel=ONLY_PRANGE, error_model="numpy")
 def ridge_rows(
     offsets: np.ndarray, columns: np.ndarray, targets: np.ndarray, design: np.ndarray, penalty: np.ndarray
 ) -> np.ndarray:
-    """(n_rows, n_features): row r minimises Σ_k (targets_k − x · design[columns_k])² + Σ_d penalty_d x_d² over its k.
+    """Return (n_rows, n_features) solutions.
 
-    Row r owns the slice ``offsets[r]:offsets[r + 1]`` of ``columns`` and ``targets``. Penalties are positive, so a row
-    without entries is zero.
+    Row r minimizes Σ_k (targets_k − x · design[columns_k])² + Σ_d penalty_d x_d² over its k,
+    the slice ``offsets[r]:offsets[r + 1]`` of ``columns`` and ``targets``. Penalties are positive, so a row without
+    entries is zero.
     """
     solution = np.zeros((len(offsets) - 1, design.shape[1]))
-    for r in prange(len(offsets) - 1):
-        start, stop = offsets[r], offsets[r + 1]
-        if stop > start:
-            _ridge(columns[start:stop], targets[start:stop], design, penalty, solution[r])
+    work = float(len(columns)) * design.shape[1] ** 2
+    share(_solve_rows, offsets, offsets, columns, targets, design, penalty, solution, work=work)
     return solution
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _solve_rows(
+    first: int,
+    stop: int,
+    offsets: np.ndarray,
+    columns: np.ndarray,
+    targets: np.ndarray,
+    design: np.ndarray,
+    penalty: np.ndarray,
+    solution: np.ndarray,
+) -> None:
+    for r in range(first, stop):
+        here = slice(offsets[r], offsets[r + 1])
+        if len(columns[here]) > 0:
+            _ridge(columns[here], targets[here], design, penalty, solution[r])
 
 
 @njit(cache=True, error_model="numpy")

@@ -14,19 +14,17 @@ import numpy as np
 from numba import njit
 
 from podium.numerics.elementary import all_finite
-from podium.numerics.loop import Derivatives, OneList
+from podium.numerics.grades import own_groups
+from podium.numerics.kernels import Derivatives, OneList
 from podium.numerics.subsets.sums import log_subset_sum
 
 
 @njit(error_model="numpy")
 def pmop_geometric(given: OneList, prepared: Any, out: Derivatives) -> float:
-    scores, q, start = given.scores, given.query, given.start
-    gradient = out.gradient
-    order, bounds, first, _ = prepared
-    n = len(scores)
+    scores, n = given.scores, len(given.scores)
     if not all_finite(scores):
         return np.nan  # the caller says which query it is
-    order, bounds = order[start : start + n], bounds[first[q] : first[q + 1]]
+    order, bounds = own_groups(prepared[0], given)
     by_grade, result = np.empty(n), np.zeros(n)
     for i in range(n):
         by_grade[i] = scores[order[i]]
@@ -42,5 +40,5 @@ def pmop_geometric(given: OneList, prepared: Any, out: Derivatives) -> float:
             value -= by_grade[i] / size
             result[i] -= 1.0 / size
     for i in range(n):
-        gradient[order[i]] = result[i]
+        out.gradient[order[i]] = result[i]
     return value

@@ -22,11 +22,11 @@ from numba import njit
 from podium.core.parameters import require_choice, require_count
 from podium.losses.base import LabeledLists, Loss
 from podium.losses.pmop.geometric import pmop_geometric
-from podium.losses.pmop.sampled import kernel_for_user_potential, pmop_sampled
+from podium.losses.pmop.sampled import Chains, kernel_for_user_potential, pmop_sampled
 from podium.numerics.compiling import Kernel
 from podium.numerics.elementary import FAST, SAFE_RANGE, all_finite, exp, extent
-from podium.numerics.grades import label_groups
-from podium.numerics.loop import Derivatives, OneList
+from podium.numerics.grades import Groups, own_groups
+from podium.numerics.kernels import Derivatives, OneList
 from podium.numerics.subsets.sampling import ARITHMETIC, GEOMETRIC
 from podium.numerics.subsets.sums import LONGEST
 
@@ -69,24 +69,20 @@ class PMOPLoss(Loss):
     keeps_float32 = True
     cost = "n (geometric: n³)"
 
-    def __init__(
-        self,
-        potential: Any = "arithmetic",
-        method: str = "exact",
-        steps: int = 1,
-        proposal_correction: bool = True,
-        random_state: int = 0,
-    ) -> None:
-        self.potential = potential
-        self.method = method
-        self.steps = steps
-        self.proposal_correction = proposal_correction
-        self.random_state = random_state
+    potential: Any = "arithmetic"
+    method: str = "exact"
+    steps: int = 1
+    proposal_correction: bool = True
+    random_state: int = 0
 
     @property
     def has_gradient(self) -> bool:  # type: ignore[override]
         """The exact likelihood has one; the samplers' steps are not the gradient of one function."""
         return self.method == "exact"
+
+    @property
+    def visits_pairs(self) -> bool:  # type: ignore[override]
+        return self.potential != "arithmetic" and (self.method == "exact" or callable(self.potential))
 
     @property
     def has_curvature(self) -> bool:  # type: ignore[override]
@@ -103,27 +99,19 @@ class PMOPLoss(Loss):
         return pmop if self.potential == "arithmetic" else pmop_geometric
 
     def prepare(self, data: LabeledLists) -> tuple[Any, ...]:
-        labels, offsets = data.labels, data.offsets
-        self._check(offsets)
-        groups = label_groups(labels, offsets)
+        self._check(data)
         if self.method == "exact":
-            return *groups, _log_constants(groups.bounds, groups.first)
+            return data.groups, _log_constants(data.groups)
         kind = GEOMETRIC if self.potential == "geometric" else ARITHMETIC
-        return (
-            *groups,
-            data.streams(self.random_state),
-            kind,
-            self.method == "gibbs",
-            self.proposal_correction,
-            self.steps,
-        )
+        streams = data.streams(self.random_state)
+        return Chains(data.groups, streams, kind, self.method == "gibbs", self.proposal_correction, self.steps)
 
     def prepare_epoch(self, prepared: Any, data: LabeledLists, epoch: int) -> Any:
         if self.method == "exact":
             return prepared
-        return *prepared[:3], data.streams(self.random_state, epoch), *prepared[4:]
+        return prepared._replace(streams=data.streams(self.random_state, epoch))
 
-    def _check(self, offsets: np.ndarray) -> None:
+    def _check(self, data: LabeledLists) -> None:
         require_choice("method", self.method, ("exact", "gibbs", "mh"))
         require_count("steps", self.steps)
         if callable(self.potential):
@@ -131,21 +119,19 @@ class PMOPLoss(Loss):
                 raise ValueError('a potential of one\'s own has no known sum over subsets: use method="gibbs" or "mh"')
             return
         require_choice("potential", self.potential, ("arithmetic", "geometric"))
-        longest = int(np.diff(offsets).max(initial=0))
-        if self.potential == "geometric" and self.method == "exact" and longest > LONGEST:
-            q = int(np.diff(offsets).argmax())
+        if self.potential == "geometric" and self.method == "exact" and data.longest > LONGEST:
             raise ValueError(
-                f"query number {q} has {longest} documents; the exact geometric potential takes lists of up to "
-                f'{LONGEST}: use potential="arithmetic" (linear time), method="gibbs", or shorten the list'
+                f"query number {data.sizes.argmax()} has {data.longest} documents; the exact geometric potential takes "
+                f'lists of up to {LONGEST}: use potential="arithmetic" (linear time), method="gibbs", or shorter lists'
             )
 
 
 @njit(cache=True, error_model="numpy")
-def _log_constants(bounds: np.ndarray, first: np.ndarray) -> np.ndarray:
-    """(n_queries,) Σ_k log(C_k |X_k|); 2^N itself would overflow beyond a thousand documents."""
-    constants = np.zeros(len(first) - 1)
+def _log_constants(groups: Groups) -> np.ndarray:
+    """Return (n_queries,) Σ_k log(C_k |X_k|); 2^N itself would overflow beyond a thousand documents."""
+    constants = np.zeros(len(groups.first) - 1)
     for q in range(len(constants)):
-        b = bounds[first[q] : first[q + 1]]
+        b = groups.bounds[groups.first[q] : groups.first[q + 1]]
         for k in range(len(b) - 1):
             remain = float(b[-1] - b[k])
             log_subsets = remain * math.log(2.0) + math.log1p(-math.exp2(-remain))
@@ -155,16 +141,14 @@ def _log_constants(bounds: np.ndarray, first: np.ndarray) -> np.ndarray:
 
 @njit(error_model="numpy")
 def pmop(given: OneList, prepared: Any, out: Derivatives) -> float:
-    scores, q, start = given.scores, given.query, given.start
-    gradient, curvature = out.gradient, out.curvature
-    order, bounds, first, constants = prepared
-    order, bounds = order[start : start + len(scores)], bounds[first[q] : first[q + 1]]
-    if not all_finite(scores):
+    groups, constants = prepared
+    order, bounds = own_groups(groups, given)
+    if not all_finite(given.scores):
         return np.nan  # the caller says which query it is
-    low, high = extent(scores)
+    low, high = extent(given.scores)
     if high - low <= SAFE_RANGE:
-        return constants[q] + _plain(scores, order, bounds, high, gradient, curvature)
-    return constants[q] + _in_logarithms(scores, order, bounds, gradient, curvature)
+        return constants[given.query] + _plain(given.scores, order, bounds, high, out.gradient, out.curvature)  # type: ignore[no-any-return]
+    return constants[given.query] + _in_logarithms(given.scores, order, bounds, out.gradient, out.curvature)  # type: ignore[no-any-return]
 
 
 @njit(fastmath=FAST, error_model="numpy")
@@ -176,7 +160,7 @@ def _plain(
     gradient: np.ndarray,
     curvature: np.ndarray,
 ) -> float:
-    """Sums of exponentials that cannot underflow; ``gradient`` holds these exponentials meanwhile."""
+    """Use sums of exponentials that cannot underflow; ``gradient`` holds these exponentials meanwhile."""
     n_stages = len(bounds) - 1
     for i in range(len(scores)):
         gradient[i] = exp(scores[i] - high)
@@ -210,7 +194,7 @@ def _plain(
 def _in_logarithms(
     scores: np.ndarray, order: np.ndarray, bounds: np.ndarray, gradient: np.ndarray, curvature: np.ndarray
 ) -> float:
-    """The same with the logarithms of all sums, for scores that lie far apart."""
+    """Do the same with the logarithms of all sums, for scores that lie far apart."""
     n_stages = len(bounds) - 1
     chosen = np.full(n_stages, -np.inf)
     remain = np.empty(n_stages)

@@ -10,14 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
 from podium.numerics.compiling import Kernel, with_globals
 from podium.numerics.elementary import all_finite
-from podium.numerics.loop import Derivatives, OneList
+from podium.numerics.grades import Groups, own_groups
+from podium.numerics.kernels import Derivatives, OneList
 from podium.numerics.subsets.sampling import add_potential_slope, fill_terms, gibbs_sweep, metropolis_step
 from podium.numerics.subsets.user_potentials import chain_for
 
@@ -25,16 +26,25 @@ from podium.numerics.subsets.user_potentials import chain_for
 fill, sweep, step, add_slope = fill_terms, gibbs_sweep, metropolis_step, add_potential_slope
 
 
+class Chains(NamedTuple):
+    """What the kernel needs to know of labels and parameters."""
+
+    groups: Groups
+    streams: np.ndarray
+    """(n_queries,) random numbers of each query's chains."""
+    potential: int
+    by_gibbs: bool
+    corrected: bool
+    steps: int
+
+
 @njit(error_model="numpy")
-def pmop_sampled(given: OneList, prepared: Any, out: Derivatives) -> float:
-    scores, q, start = given.scores, given.query, given.start
-    gradient = out.gradient
-    order, bounds, first, seeds, potential, by_gibbs, corrected, steps = prepared
-    n = len(scores)
+def pmop_sampled(given: OneList, prepared: Chains, out: Derivatives) -> float:
+    scores, n, potential = given.scores, len(given.scores), prepared.potential
     if not all_finite(scores):
         return np.nan  # the caller says which query it is
-    order, bounds = order[start : start + n], bounds[first[q] : first[q + 1]]
-    stream = seeds[q : q + 1].copy()
+    order, bounds = own_groups(prepared.groups, given)
+    stream = prepared.streams[given.query : given.query + 1].copy()
     by_grade, result, terms = np.empty(n), np.zeros(n), np.empty(n)
     for i in range(n):
         by_grade[i] = scores[order[i]]
@@ -47,20 +57,20 @@ def pmop_sampled(given: OneList, prepared: Any, out: Derivatives) -> float:
         chosen[:] = False
         chosen[: bounds[k + 1] - bounds[k]] = True
         value -= add_slope(potential, left, chosen, -1.0, slope)
-        for _ in range(steps):
-            if by_gibbs:
+        for _ in range(prepared.steps):
+            if prepared.by_gibbs:
                 sweep(potential, left, chosen, stream)
             else:
-                step(potential, left, chosen, corrected, stream, shuffled[:n_left])
+                step(potential, left, chosen, prepared.corrected, stream, shuffled[:n_left])
         value += add_slope(potential, left, chosen, 1.0, slope)
     for i in range(n):
-        gradient[order[i]] = result[i]
+        out.gradient[order[i]] = result[i]
     return value
 
 
 @cache
 def kernel_for_user_potential(log_potential: Callable[..., float]) -> Kernel:
-    """The same kernel for a user's compiled ``log_potential(scores, members, slope)``."""
+    """Return the same kernel for a user's compiled ``log_potential(scores, members, slope)``."""
     moves = dict(zip(("fill", "sweep", "step", "add_slope"), chain_for(log_potential), strict=True))
     kernel = with_globals(pmop_sampled.py_func, **moves, __name__=log_potential.__module__)
     return njit(error_model="numpy")(kernel)  # type: ignore[no-any-return]

@@ -24,9 +24,20 @@ from numba import njit
 from podium.core.parameters import require_choice
 from podium.losses.base import LabeledLists, Loss
 from podium.losses.structrank.order_graph import OrderGraph, Terms, draw_terms, order_graph
-from podium.losses.structrank.sums import drawn_terms, edges_full, edges_none, graded_full, graded_none
+from podium.losses.structrank.sums import (
+    Slopes,
+    SomeEdges,
+    Weights,
+    drawn_terms,
+    edges_full,
+    edges_none,
+    graded_full,
+    graded_none,
+)
 from podium.numerics.elementary import all_finite
-from podium.numerics.loop import Derivatives, OneList
+from podium.numerics.grades import own_groups
+from podium.numerics.kernels import Derivatives, OneList
+from podium.numerics.pairs.graded import GradedList
 from podium.numerics.pairs.grid import spacing
 
 __all__ = ["StructRankLoss"]
@@ -38,37 +49,34 @@ _SMALLEST_WEIGHT = 1e-12  # of w1 and w2, where the grid's spacing is divided by
 
 @njit(error_model="numpy")
 def structrank(given: OneList, prepared: Any, out: Derivatives) -> float:
-    scores, q, start, parameters = given.scores, given.query, given.start, given.parameters
-    gradient, d_parameters = out.gradient, out.d_parameters
-    # Numba's parallel loops take flat tuples only: an order graph, drawn terms and settings, one after another.
-    order, bounds, first_bound, winner, loser, weight, first_edge = prepared[:7]
-    documents, term_weight, first_term, topology, logistic_spacing, normalize = prepared[7:]
+    scores, q, parameters = given.scores, given.query, given.parameters
+    (groups, edges), terms, topology, logistic_spacing, normalize = prepared
     if not all_finite(scores):
         return np.nan  # the caller says which query it is
-    n = len(scores)
-    w1, w2 = (parameters[0], parameters[1]) if len(parameters) > 0 else (1.0, 1.0)
-    h = logistic_spacing / max(w1, w2 if topology == _FULL else w1, _SMALLEST_WEIGHT)
-    result, d_weights = np.zeros(n), np.zeros(2)
+    w = Weights(parameters[0], parameters[1]) if len(parameters) > 0 else Weights(1.0, 1.0)
+    h = logistic_spacing / max(w.w1, w.w2 if topology == _FULL else w.w1, _SMALLEST_WEIGHT)
+    slopes = Slopes(np.zeros(len(scores)), np.zeros(2))
     if topology == _RANDOM:
-        here = slice(first_term[q], first_term[q + 1])
-        value, total = drawn_terms(scores, documents[here], term_weight[here], w1, w2, result, d_weights)
-    elif len(first_edge) > 0:
-        here = slice(first_edge[q], first_edge[q + 1])
+        here = slice(terms.first[q], terms.first[q + 1])
+        value, total = drawn_terms(scores, terms.documents[here], terms.weight[here], w, slopes)
+    elif len(edges.first) > 0:
+        here = slice(edges.first[q], edges.first[q + 1])
+        some = SomeEdges(edges.winner[here], edges.loser[here], edges.weight[here])
         if topology == _FULL:
-            value, total = edges_full(scores, winner[here], loser[here], weight[here], w1, w2, h, result, d_weights)
+            value, total = edges_full(scores, some, w, h, slopes)
         else:
-            value, total = edges_none(scores, winner[here], loser[here], weight[here], w1, result, d_weights)
+            value, total = edges_none(scores, some, w.w1, slopes)
     else:
-        grades = bounds[first_bound[q] : first_bound[q + 1]]
+        order, bounds = own_groups(groups, given)
         if topology == _FULL:
-            value, total = graded_full(scores, order[start : start + n], grades, w1, w2, h, result, d_weights)
+            value, total = graded_full(GradedList(scores, order, bounds), w, h, slopes)
         else:
-            value, total = graded_none(scores, order[start : start + n], grades, w1, h, result, d_weights)
+            value, total = graded_none(GradedList(scores, order, bounds), w.w1, h, slopes)
     scale = 0.0 if total == 0.0 else 1.0 / total if normalize else 1.0
-    for i in range(n):
-        gradient[i] = result[i] * scale
-    for p in range(len(d_parameters)):
-        d_parameters[p] = d_weights[p] * scale
+    for i in range(len(scores)):
+        out.gradient[i] = slopes.scores[i] * scale
+    for p in range(len(out.d_parameters)):
+        out.d_parameters[p] = slopes.weights[p] * scale
     return value * scale
 
 
@@ -78,8 +86,8 @@ class StructRankLoss(Loss):
     Parameters
     ----------
     topology : {"full", "none", "random"}
-        Which pairs of edges are connected: all, none (one logistic term per edge) or ``neighbours`` random others of
-        each.
+        Which pairs of edges are connected: all, none (one logistic term per edge) or each with ``neighbours`` random
+        others.
     normalize : bool
         Average over the query's terms (the default), so that long lists do not dominate, or add them up.
     tolerance : float
@@ -111,25 +119,14 @@ class StructRankLoss(Loss):
     accepts_preferences = True
     cost = "n"
 
-    def __init__(
-        self,
-        topology: str = "full",
-        normalize: bool = True,
-        tolerance: float = 1e-6,
-        learn_weights: bool = True,
-        neighbours: int = 5,
-        draws: int = 3,
-        most_terms: int = 64,
-        random_state: int = 0,
-    ) -> None:
-        self.topology = topology
-        self.normalize = normalize
-        self.tolerance = tolerance
-        self.learn_weights = learn_weights
-        self.neighbours = neighbours
-        self.draws = draws
-        self.most_terms = most_terms
-        self.random_state = random_state
+    topology: str = "full"
+    normalize: bool = True
+    tolerance: float = 1e-6
+    learn_weights: bool = True
+    neighbours: int = 5
+    draws: int = 3
+    most_terms: int = 64
+    random_state: int = 0
 
     def initial_parameters(self) -> np.ndarray:
         return np.ones(2 if self.learn_weights else 0)
@@ -141,15 +138,15 @@ class StructRankLoss(Loss):
         require_choice("topology", self.topology, _TOPOLOGIES)
         graph = order_graph(data.labels, data.offsets)
         settings = (_TOPOLOGIES.index(self.topology), spacing(self.tolerance), self.normalize)
-        return (*graph, *self._terms(graph, data, 0), *settings)
+        return graph, self._terms(graph, data, 0), *settings
 
     def prepare_epoch(self, prepared: Any, data: LabeledLists, epoch: int) -> Any:
         if self.topology != "random":
             return prepared
-        graph = OrderGraph(*prepared[:7])
-        return (*graph, *self._terms(graph, data, epoch), *prepared[10:])
+        graph, _, *settings = prepared
+        return graph, self._terms(graph, data, epoch), *settings
 
     def _terms(self, graph: OrderGraph, data: LabeledLists, epoch: int) -> Terms:
         most = self.most_terms if self.topology == "random" else 0
-        seeds, offsets = data.streams(self.random_state, epoch), data.offsets
-        return draw_terms(graph, offsets, self.neighbours, self.draws, most, seeds)
+        streams = data.streams(self.random_state, epoch)
+        return draw_terms(graph, data.offsets, self.neighbours, self.draws, most, streams)

@@ -10,42 +10,44 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
 
 from podium.data.preferences import Preferences
-from podium.numerics.compiling import ONLY_PRANGE
-from podium.numerics.grades import count_pairs, label_groups
+from podium.numerics.grades import Groups, count_pairs, label_groups
+from podium.numerics.pool import share
 from podium.numerics.random import integer
 
 
-class OrderGraph(NamedTuple):
-    """The order graphs of all queries: by grades (the first three arrays) or by given pairs (the others)."""
+class Edges(NamedTuple):
+    """Preferences given one by one."""
 
-    order: np.ndarray
-    bounds: np.ndarray
-    first: np.ndarray
-    """See :class:`podium.numerics.grades.Groups`; empty where pairs are given."""
     winner: np.ndarray
     loser: np.ndarray
     weight: np.ndarray
-    first_edge: np.ndarray
-    """(n_queries + 1,): query q has the pairs ``first_edge[q]:first_edge[q + 1]``; empty where grades are given."""
+    first: np.ndarray
+    """(n_queries + 1,): query q has the pairs ``first[q]:first[q + 1]``; empty where grades are given."""
+
+
+class OrderGraph(NamedTuple):
+    """The order graphs of all queries: by grades or by given pairs; the other is empty."""
+
+    groups: Groups
+    edges: Edges
 
 
 def order_graph(labels: np.ndarray | Preferences, offsets: np.ndarray) -> OrderGraph:
-    """The order graph of each query."""
+    """Return the order graph of each query."""
     no_rows, no_bounds = np.empty(0, np.uint32), np.empty(0, np.int64)
     if isinstance(labels, Preferences):
-        winner, loser, weight, first_edge = labels.by_query(offsets)
-        return OrderGraph(
-            no_rows, no_bounds, no_bounds, winner.astype(np.uint32), loser.astype(np.uint32), weight, first_edge
-        )
-    return OrderGraph(*label_groups(labels, offsets), no_rows, no_rows, np.empty(0), no_bounds)
+        winner, loser, weight, first = labels.by_query(offsets)
+        edges = Edges(winner.astype(np.uint32), loser.astype(np.uint32), weight, first)
+        return OrderGraph(Groups(no_rows, no_bounds, no_bounds), edges)
+    return OrderGraph(label_groups(labels, offsets), Edges(no_rows, no_rows, np.empty(0), no_bounds))
 
 
 @njit(error_model="numpy")
 def count_edges(bounds: np.ndarray) -> int:
-    """Edges of a graded list: pairs of unequal grade."""
+    """Return the number of edges of a graded list: its pairs of unequal grade."""
     total = 0
     for g in range(len(bounds) - 1):
         total += (bounds[g + 1] - bounds[g]) * (bounds[-1] - bounds[g + 1])
@@ -54,7 +56,7 @@ def count_edges(bounds: np.ndarray) -> int:
 
 @njit(error_model="numpy")
 def edge_at(order: np.ndarray, bounds: np.ndarray, e: int) -> tuple[np.int64, np.int64]:
-    """Better and worse document of edge number ``e`` of a graded list."""
+    """Return the better and the worse document of edge number ``e`` of a graded list."""
     for g in range(len(bounds) - 1):
         n_below = bounds[-1] - bounds[g + 1]
         n_here = (bounds[g + 1] - bounds[g]) * n_below
@@ -88,51 +90,46 @@ def draw_terms(
     counts[n_edges < 2] = 0
     first = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
     terms = Terms(np.empty((first[-1], 4), np.uint32), np.empty(first[-1]), first)
-    _fill_terms(*graph, offsets, n_edges, neighbours * draws, streams, *terms)
+    share(_fill_terms, offsets, graph, offsets, n_edges, neighbours * draws, streams, terms, work=50.0 * first[-1])
     return terms
 
 
 def _edges_of_queries(graph: OrderGraph) -> np.ndarray:
-    """(n_queries,) int64: how many edges each query has."""
-    if len(graph.first_edge):
-        return np.diff(graph.first_edge)
-    return count_pairs(graph.bounds, graph.first).astype(np.int64)
+    """Return (n_queries,) int64: how many edges each query has."""
+    if len(graph.edges.first):
+        return np.diff(graph.edges.first)
+    return count_pairs(graph.groups).astype(np.int64)
 
 
-@njit(cache=True, parallel=ONLY_PRANGE, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy")
 def _fill_terms(
-    order: np.ndarray,
-    bounds: np.ndarray,
-    first_bound: np.ndarray,
-    winner: np.ndarray,
-    loser: np.ndarray,
-    weight: np.ndarray,
-    first_edge: np.ndarray,
+    begin: int,
+    stop: int,
+    graph: OrderGraph,
     offsets: np.ndarray,
     n_edges: np.ndarray,
     per_edge: int,
     streams: np.ndarray,
-    documents: np.ndarray,
-    term_weight: np.ndarray,
-    first_term: np.ndarray,
+    terms: Terms,
 ) -> None:
-    for q in prange(len(offsets) - 1):
+    groups, given = graph.groups, graph.edges
+    for q in range(begin, stop):
         edges = n_edges[q]
         stream = streams[q : q + 1].copy()
-        first, last = first_term[q], first_term[q + 1]
+        first, last = terms.first[q], terms.first[q + 1]
         every_edge = last - first == edges * per_edge
         pair = np.empty(2, np.int64)
         for t in range(first, last):
             pair[0] = (t - first) % edges if every_edge else integer(stream, edges)
             pair[1] = integer(stream, edges - 1)
             pair[1] += pair[1] >= pair[0]  # an edge is not joined to itself
-            term_weight[t] = 1.0
+            terms.weight[t] = 1.0
             for end in range(2):
-                if len(first_edge) > 0:
-                    e = first_edge[q] + pair[end]
-                    i, j = np.int64(winner[e]), np.int64(loser[e])
-                    term_weight[t] *= weight[e]
+                if len(given.first) > 0:
+                    e = given.first[q] + pair[end]
+                    i, j = np.int64(given.winner[e]), np.int64(given.loser[e])
+                    terms.weight[t] *= given.weight[e]
                 else:
-                    grades = bounds[first_bound[q] : first_bound[q + 1]]
-                    i, j = edge_at(order[offsets[q] : offsets[q + 1]], grades, pair[end])
-                documents[t, 2 * end], documents[t, 2 * end + 1] = i, j
+                    grades = groups.bounds[groups.first[q] : groups.first[q + 1]]
+                    i, j = edge_at(groups.order[offsets[q] : offsets[q + 1]], grades, pair[end])
+                terms.documents[t, 2 * end], terms.documents[t, 2 * end + 1] = i, j

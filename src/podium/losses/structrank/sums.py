@@ -1,24 +1,48 @@
 """Sums over the terms of StructRank's network, for graded lists and for given edges, with their derivatives.
 
-Each function adds the derivative with respect to the scores to ``result`` and that with respect to w1 and w2 to
-``d_parameters``, and returns the sum and the number (or total weight) of its terms; see
+Each function adds derivatives to ``out`` and returns the sum and the number (or total weight) of its terms; see
 :mod:`podium.losses.structrank.loss`.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
 
 from podium.losses.structrank.order_graph import count_edges, edge_at
-from podium.numerics.elementary import FAST, exp, extent, log
-from podium.numerics.pairs.graded import add_pair_gradient, node_differences, pair_histogram
-from podium.numerics.pairs.grid import count_nodes, gather, grid_is_cheaper, node_positions, spread_weighted
+from podium.numerics.elementary import FAST, exp, log
+from podium.numerics.pairs.graded import GradedList, add_pair_gradient, node_differences, pair_histogram
+from podium.numerics.pairs.grid import gather, grid_is_cheaper, grid_under, node_positions, spread_weighted
+
+
+class Weights(NamedTuple):
+    """The network's parameters."""
+
+    w1: float
+    w2: float
+
+
+class Slopes(NamedTuple):
+    """Derivatives, to be added to."""
+
+    scores: np.ndarray
+    weights: np.ndarray
+    """(2,) with respect to w1 and w2."""
+
+
+class SomeEdges(NamedTuple):
+    """Preferences of one list."""
+
+    winner: np.ndarray
+    loser: np.ndarray
+    weight: np.ndarray
 
 
 @njit(fastmath=FAST, error_model="numpy")
 def _term(a: float, b: float) -> tuple[float, float, float]:
-    """``log(1 + e^a + e^b)`` and its two derivatives."""
+    """Return ``log(1 + e^a + e^b)`` and its two derivatives."""
     top = max(max(a, b), 0.0)
     one, of_a, of_b = exp(-top), exp(a - top), exp(b - top)
     total = one + of_a + of_b
@@ -27,14 +51,12 @@ def _term(a: float, b: float) -> tuple[float, float, float]:
 
 
 @njit(fastmath=FAST, error_model="numpy")
-def _all_pairs(
-    r: np.ndarray, count: np.ndarray, w1: float, w2: float, slope: np.ndarray, d_parameters: np.ndarray
-) -> float:
-    """``Σ_kl count_k count_l ℓ(r_k, r_l)`` over margins that occur ``count`` times, an edge with itself included.
+def _all_pairs(r: np.ndarray, count: np.ndarray, w: Weights, slope: np.ndarray, d_weights: np.ndarray) -> float:
+    """Return ``Σ_kl count_k count_l ℓ(r_k, r_l)`` over margins that occur ``count`` times, each with itself included.
 
     ``slope`` receives the derivative with respect to the margin of one edge at each r.
     """
-    n = len(r)
+    n, (w1, w2) = len(r), w
     slope[:] = 0.0
     value, of_w1, of_w2 = 0.0, 0.0, 0.0
     for k in range(n):
@@ -51,207 +73,147 @@ def _all_pairs(
         value += count[k] * row
         of_w1 -= count[k] * r[k] * first
         of_w2 -= own
-    d_parameters[0] += of_w1
-    d_parameters[1] += of_w2
+    d_weights[0] += of_w1
+    d_weights[1] += of_w2
     return value
 
 
 @njit(fastmath=FAST, error_model="numpy")
-def _with_itself(
-    r: np.ndarray, count: np.ndarray, w1: float, w2: float, slope: np.ndarray, d_parameters: np.ndarray
-) -> float:
-    """``Σ_k count_k ℓ(r_k, r_k)``; ``slope`` receives the derivative of one term."""
+def _with_itself(r: np.ndarray, count: np.ndarray, w: Weights, slope: np.ndarray, d_weights: np.ndarray) -> float:
+    """Return ``Σ_k count_k ℓ(r_k, r_k)`` and subtract its derivatives; ``slope`` receives that of one term."""
     value = 0.0
     for k in range(len(r)):
-        f, of_a, of_b = _term(-w1 * r[k], -w2 * r[k])
+        f, of_a, of_b = _term(-w.w1 * r[k], -w.w2 * r[k])
         value += count[k] * f
-        slope[k] = -(w1 * of_a + w2 * of_b)
-        d_parameters[0] -= count[k] * r[k] * of_a
-        d_parameters[1] -= count[k] * r[k] * of_b
+        slope[k] = -(w.w1 * of_a + w.w2 * of_b)
+        d_weights[0] += count[k] * r[k] * of_a
+        d_weights[1] += count[k] * r[k] * of_b
     return value
 
 
 @njit(error_model="numpy")
 def _distinct_pairs(
-    r: np.ndarray,
-    count: np.ndarray,
-    squared: np.ndarray,
-    w1: float,
-    w2: float,
-    slope: np.ndarray,
-    own_slope: np.ndarray,
-    d_parameters: np.ndarray,
-) -> float:
-    """The sum over ordered pairs of distinct edges: all pairs, less each edge with itself.
+    r: np.ndarray, count: np.ndarray, squared: np.ndarray, w: Weights, d_weights: np.ndarray
+) -> tuple[float, np.ndarray, np.ndarray]:
+    """Return the sum over ordered pairs of distinct edges: all pairs, less each edge with itself.
 
-    ``squared`` is the sum of squared weights at each margin, which equals ``count`` where all weights are 1. An edge of
-    weight ω at node k then has the margin derivative ``ω slope_k − ω² own_slope_k``.
+    ``squared`` is the sum of squared weights at each margin, which equals ``count`` where all weights are 1. Also
+    returns two slopes: an edge of weight ω at node k has the margin derivative ``ω slope_k − ω² own_slope_k``.
     """
-    itself = np.zeros(2)
-    value = _all_pairs(r, count, w1, w2, slope, d_parameters)
-    value -= _with_itself(r, squared, w1, w2, own_slope, itself)
-    d_parameters[0] -= itself[0]
-    d_parameters[1] -= itself[1]
-    return value
+    slope, own_slope = np.empty(len(r)), np.empty(len(r))
+    value = _all_pairs(r, count, w, slope, d_weights) - _with_itself(r, squared, w, own_slope, d_weights)
+    return value, slope, own_slope
 
 
 @njit(error_model="numpy")
-def graded_full(
-    scores: np.ndarray,
-    order: np.ndarray,
-    bounds: np.ndarray,
-    w1: float,
-    w2: float,
-    h: float,
-    result: np.ndarray,
-    d_parameters: np.ndarray,
-) -> tuple[float, float]:
-    """All pairs of edges of a graded list: their sum and their number."""
-    n_edges = count_edges(bounds)
+def graded_full(one: GradedList, w: Weights, h: float, out: Slopes) -> tuple[float, float]:
+    """Sum over all pairs of edges of a graded list; their number."""
+    n_edges = count_edges(one.bounds)
     if n_edges < 2:
         return 0.0, 0.0
-    low, high = extent(scores)
-    n_nodes = count_nodes(float(high) - float(low), h)
-    if n_edges < 2 * n_nodes - 1:  # fewer edges than grid nodes: take the edges themselves
-        winner, loser = np.empty(n_edges, np.int64), np.empty(n_edges, np.int64)
+    grid = grid_under(one.scores, h)
+    if n_edges < 2 * grid.n_nodes - 1:  # fewer edges than grid nodes: take the edges themselves
+        winner, loser = np.empty(n_edges, np.uint32), np.empty(n_edges, np.uint32)
         for e in range(n_edges):
-            winner[e], loser[e] = edge_at(order, bounds, e)
-        return edges_full(scores, winner, loser, np.ones(n_edges), w1, w2, h, result, d_parameters)
-    r = node_differences(n_nodes, h)
-    count = pair_histogram(scores, order, bounds, float(low), h, n_nodes)
-    slope, own_slope = np.empty(len(r)), np.empty(len(r))
-    value = _distinct_pairs(r, count, count, w1, w2, slope, own_slope, d_parameters)
-    add_pair_gradient(scores, order, bounds, float(low), h, slope - own_slope, result)
+            winner[e], loser[e] = edge_at(one.order, one.bounds, e)
+        return edges_full(one.scores, SomeEdges(winner, loser, np.ones(n_edges)), w, h, out)
+    count = pair_histogram(one, grid)
+    value, slope, own_slope = _distinct_pairs(node_differences(grid), count, count, w, out.weights)
+    add_pair_gradient(one, grid, slope - own_slope, out.scores)
     return value, float(n_edges) * (n_edges - 1.0)
 
 
 @njit(error_model="numpy")
-def edges_full(
-    scores: np.ndarray,
-    winner: np.ndarray,
-    loser: np.ndarray,
-    weight: np.ndarray,
-    w1: float,
-    w2: float,
-    h: float,
-    result: np.ndarray,
-    d_parameters: np.ndarray,
-) -> tuple[float, float]:
-    """All pairs of the given edges: their sum and their total weight."""
+def edges_full(scores: np.ndarray, edges: SomeEdges, w: Weights, h: float, out: Slopes) -> tuple[float, float]:
+    """Sum over all pairs of the given edges; their total weight."""
+    winner, loser, weight = edges
     n_edges = len(winner)
     if n_edges < 2:
         return 0.0, 0.0
-    margin, total, squared = np.empty(n_edges), 0.0, 0.0
+    margin = np.empty(n_edges)
     for e in range(n_edges):
         margin[e] = float(scores[winner[e]]) - float(scores[loser[e]])
-        total += weight[e]
-        squared += weight[e] * weight[e]
-    low = margin.min()
-    n_nodes = count_nodes(margin.max() - low, h)
-    slope, own_slope = np.zeros(n_edges), np.zeros(n_edges)
-    if n_edges <= n_nodes:
-        value = _distinct_pairs(margin, weight, weight * weight, w1, w2, slope, own_slope, d_parameters)
+    grid = grid_under(margin, h)
+    if n_edges <= grid.n_nodes:
+        value, slope, own_slope = _distinct_pairs(margin, weight, weight * weight, w, out.weights)
     else:
         everyone = np.arange(n_edges)
-        count, count_squared = np.zeros(n_nodes), np.zeros(n_nodes)
-        spread_weighted(margin, weight, low, h, count)
-        spread_weighted(margin, weight * weight, low, h, count_squared)
-        node_slope, node_own = np.empty(n_nodes), np.empty(n_nodes)
-        r = node_positions(low, h, n_nodes)
-        value = _distinct_pairs(r, count, count_squared, w1, w2, node_slope, node_own, d_parameters)
-        gather(margin, everyone, low, h, node_slope, 1.0, slope)
-        gather(margin, everyone, low, h, node_own, 1.0, own_slope)
+        count, squared = np.zeros(grid.n_nodes), np.zeros(grid.n_nodes)
+        spread_weighted(margin, weight, grid, count)
+        spread_weighted(margin, weight * weight, grid, squared)
+        value, on_nodes, own_on_nodes = _distinct_pairs(node_positions(grid), count, squared, w, out.weights)
+        slope, own_slope = np.zeros(n_edges), np.zeros(n_edges)
+        gather(margin, everyone, grid, on_nodes, 1.0, slope)
+        gather(margin, everyone, grid, own_on_nodes, 1.0, own_slope)
+    total, squares = 0.0, 0.0
     for e in range(n_edges):
         of_margin = weight[e] * slope[e] - weight[e] * weight[e] * own_slope[e]
-        result[winner[e]] += of_margin
-        result[loser[e]] -= of_margin
-    return value, total * total - squared
+        out.scores[winner[e]] += of_margin
+        out.scores[loser[e]] -= of_margin
+        total += weight[e]
+        squares += weight[e] * weight[e]
+    return value, total * total - squares
 
 
 @njit(error_model="numpy")
-def _add_logistic(
-    scores: np.ndarray, i: int, j: int, weight: float, w1: float, result: np.ndarray, d_parameters: np.ndarray
-) -> float:
-    """One preference by itself, log(1 + e^{−w1 r})."""
+def _add_logistic(scores: np.ndarray, i: int, j: int, weight: float, w1: float, out: Slopes) -> float:
+    """Return the term of one preference by itself, log(1 + e^{−w1 r})."""
     r = float(scores[i]) - float(scores[j])
     f, of_a, _ = _term(-w1 * r, -np.inf)
-    result[i] -= weight * w1 * of_a
-    result[j] += weight * w1 * of_a
-    d_parameters[0] -= weight * r * of_a
+    out.scores[i] -= weight * w1 * of_a
+    out.scores[j] += weight * w1 * of_a
+    out.weights[0] -= weight * r * of_a
     return weight * f
 
 
 @njit(error_model="numpy")
-def graded_none(
-    scores: np.ndarray,
-    order: np.ndarray,
-    bounds: np.ndarray,
-    w1: float,
-    h: float,
-    result: np.ndarray,
-    d_parameters: np.ndarray,
-) -> tuple[float, float]:
-    """Every edge of a graded list by itself: the sum and the number of edges."""
+def graded_none(one: GradedList, w1: float, h: float, out: Slopes) -> tuple[float, float]:
+    """Sum over the edges of a graded list, each by itself; their number."""
+    scores, order, bounds = one
     n_edges = count_edges(bounds)
-    low, high = extent(scores)
-    n_nodes = count_nodes(float(high) - float(low), h)
+    grid = grid_under(scores, h)
     value = 0.0
-    if grid_is_cheaper(len(scores), float(n_edges), len(bounds) - 1, n_nodes, 10.0):
-        r = node_differences(n_nodes, h)
-        count = pair_histogram(scores, order, bounds, float(low), h, n_nodes)
+    if grid_is_cheaper(len(scores), float(n_edges), len(bounds) - 1, grid.n_nodes, 10.0):
+        r, count = node_differences(grid), pair_histogram(one, grid)
         slope = np.empty(len(r))
         for k in range(len(r)):
             f, of_a, _ = _term(-w1 * r[k], -np.inf)
             value += count[k] * f
             slope[k] = -w1 * of_a
-            d_parameters[0] -= count[k] * r[k] * of_a
-        add_pair_gradient(scores, order, bounds, float(low), h, slope, result)
+            out.weights[0] -= count[k] * r[k] * of_a
+        add_pair_gradient(one, grid, slope, out.scores)
         return value, float(n_edges)
     for g in range(len(bounds) - 2):
         for better in order[bounds[g] : bounds[g + 1]]:
             for worse in order[bounds[g + 1] :]:
-                value += _add_logistic(scores, better, worse, 1.0, w1, result, d_parameters)
+                value += _add_logistic(scores, better, worse, 1.0, w1, out)
     return value, float(n_edges)
 
 
 @njit(error_model="numpy")
-def edges_none(
-    scores: np.ndarray,
-    winner: np.ndarray,
-    loser: np.ndarray,
-    weight: np.ndarray,
-    w1: float,
-    result: np.ndarray,
-    d_parameters: np.ndarray,
-) -> tuple[float, float]:
-    """Every given edge by itself: the sum and the total weight."""
+def edges_none(scores: np.ndarray, edges: SomeEdges, w1: float, out: Slopes) -> tuple[float, float]:
+    """Sum over the given edges, each by itself; their total weight."""
     value = 0.0
-    for e in range(len(winner)):
-        value += _add_logistic(scores, winner[e], loser[e], weight[e], w1, result, d_parameters)
-    return value, weight.sum()
+    for e in range(len(edges.winner)):
+        value += _add_logistic(scores, edges.winner[e], edges.loser[e], edges.weight[e], w1, out)
+    return value, edges.weight.sum()
 
 
 @njit(error_model="numpy")
 def drawn_terms(
-    scores: np.ndarray,
-    documents: np.ndarray,
-    weight: np.ndarray,
-    w1: float,
-    w2: float,
-    result: np.ndarray,
-    d_parameters: np.ndarray,
+    scores: np.ndarray, documents: np.ndarray, weight: np.ndarray, w: Weights, out: Slopes
 ) -> tuple[float, float]:
-    """The terms that were drawn: their sum and total weight."""
+    """Sum over the terms that were drawn; their total weight."""
     value = 0.0
     for t in range(len(weight)):
         i, j, k, l = documents[t, 0], documents[t, 1], documents[t, 2], documents[t, 3]  # noqa: E741
         r, other = float(scores[i]) - float(scores[j]), float(scores[k]) - float(scores[l])
-        f, of_a, of_b = _term(-w1 * r, -w2 * other)
+        f, of_a, of_b = _term(-w.w1 * r, -w.w2 * other)
         value += weight[t] * f
-        result[i] -= weight[t] * w1 * of_a
-        result[j] += weight[t] * w1 * of_a
-        result[k] -= weight[t] * w2 * of_b
-        result[l] += weight[t] * w2 * of_b
-        d_parameters[0] -= weight[t] * r * of_a
-        d_parameters[1] -= weight[t] * other * of_b
+        out.scores[i] -= weight[t] * w.w1 * of_a
+        out.scores[j] += weight[t] * w.w1 * of_a
+        out.scores[k] -= weight[t] * w.w2 * of_b
+        out.scores[l] += weight[t] * w.w2 * of_b
+        out.weights[0] -= weight[t] * r * of_a
+        out.weights[1] -= weight[t] * other * of_b
     return value, weight.sum()

@@ -2,7 +2,7 @@
 
 The paper stops its barrier early, which leaves the grades further apart than the constraints ask. With τ = 1/μ,
 
-    minimise  Σ_g [ ½ Σ (l_g − s)₊² + ½ Σ (s − u_g)₊² ] + λ1/2 ‖ε‖² + λ2/2 ‖ξ‖²
+    minimize  Σ_g [ ½ Σ (l_g − s)₊² + ½ Σ (s − u_g)₊² ] + λ1/2 ‖ε‖² + λ2/2 ‖ξ‖²
               − τ Σ_g [ log(u_g − l_g) + log(ξ_g − (u_g − l_g)) ] − τ Σ_g log(ε_g − d_g),    d_g = Δ_g − (l_{g+1} − u_g)
 
 The best slacks have closed forms, ε = (d + √(d² + 4τ/λ1)) / 2 and ξ likewise in u − l, so that l and u are all that is
@@ -17,7 +17,7 @@ import math
 import numpy as np
 from numba import njit
 
-from podium.numerics.intervals.chain import count_below
+from podium.numerics.intervals.chain import SortedGrades, count_below
 
 MAX_STEPS = 200
 LOOSE, TIGHTEN = 100.0, 10.0
@@ -26,35 +26,23 @@ LOOSE, TIGHTEN = 100.0, 10.0
 
 @njit(error_model="numpy")
 def solve_with_barrier(
-    scores: np.ndarray,
-    sums: np.ndarray,
-    squares: np.ndarray,
-    bounds: np.ndarray,
-    margins: np.ndarray,
-    separation: float,
-    width: float,
-    barrier: float,
-    tolerance: float,
-    lower: np.ndarray,
-    upper: np.ndarray,
+    grades: SortedGrades, barrier: float, tolerance: float, lower: np.ndarray, upper: np.ndarray
 ) -> bool:
     """Move the ends of the intervals from the optimum without barriers (see :mod:`podium.numerics.intervals.chain`).
 
-    ``squares`` are running sums of squared scores; ``barrier`` is μ. It ends with the first step that moves no end by
-    more than ``tolerance`` of the intervals' range; did it get there?
+    ``barrier`` is μ. It ends with the first step that moves no end by more than ``tolerance`` of the intervals' range.
+    Returns whether it got there.
     """
     n_grades = len(lower)
-    data = scores, sums, squares, bounds
     mu = min(barrier, LOOSE)
-    apart = math.sqrt(1.0 / (mu * (width + 1.0)))
+    apart = math.sqrt(1.0 / (mu * (grades.width + 1.0)))
     x = np.empty(2 * n_grades)
     for g in range(n_grades):
         x[2 * g], x[2 * g + 1] = lower[g] - apart, upper[g] + apart
     slope, own, tie = np.empty(2 * n_grades), np.empty(2 * n_grades), np.empty(2 * n_grades)
     step, trial = np.empty(2 * n_grades), np.empty(2 * n_grades)
     for _ in range(MAX_STEPS):
-        settings = margins, separation, width, 1.0 / mu
-        cost = _cost(x, data, settings, slope, own, tie)
+        cost = _cost(x, grades, 1.0 / mu, slope, own, tie)
         _solve_chain(own, tie, slope, step)
         promise, longest = 0.0, 0.0
         for k in range(2 * n_grades):
@@ -72,7 +60,7 @@ def solve_with_barrier(
                 trial[k] = x[k] - size * step[k]
             if settled or size < 1e-10:
                 break
-            if _cost(trial, data, settings, slope, own, tie) <= cost - 0.1 * size * promise:
+            if _cost(trial, grades, 1.0 / mu, slope, own, tie) <= cost - 0.1 * size * promise:
                 break
             size *= 0.5
         x, trial = trial, x
@@ -87,30 +75,22 @@ def solve_with_barrier(
 
 
 @njit(error_model="numpy")
-def barrier_terms(
-    lower: np.ndarray, upper: np.ndarray, margins: np.ndarray, separation: float, width: float, barrier: float
-) -> float:
-    """What the slacks and the barriers cost, all but the documents' part."""
+def barrier_terms(grades: SortedGrades, barrier: float, lower: np.ndarray, upper: np.ndarray) -> float:
+    """Return what the slacks and the barriers cost, all but the documents' part."""
     cost = 0.0
     for g in range(len(lower)):
-        cost += _width(upper[g] - lower[g], width, 1.0 / barrier)[0]
-    for g in range(len(margins)):
-        cost += _slack(margins[g] - lower[g + 1] + upper[g], separation, 1.0 / barrier)[0]
+        cost += _width(upper[g] - lower[g], grades.width, 1.0 / barrier)[0]
+    for g in range(len(grades.margins)):
+        cost += _slack(grades.margins[g] - lower[g + 1] + upper[g], grades.separation, 1.0 / barrier)[0]
     return cost
 
 
 @njit(error_model="numpy")
 def _cost(
-    x: np.ndarray,
-    data: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray],
-    settings: tuple[np.ndarray, float, float, float],
-    slope: np.ndarray,
-    own: np.ndarray,
-    tie: np.ndarray,
+    x: np.ndarray, grades: SortedGrades, tau: float, slope: np.ndarray, own: np.ndarray, tie: np.ndarray
 ) -> float:
-    """The cost of the chain l₁, u₁, l₂, … with its gradient, and its Hessian as that of a chain of springs."""
-    scores, sums, squares, bounds = data
-    margins, separation, width, tau = settings
+    """Return the cost of the chain l₁, u₁, l₂, …; write its gradient, and its Hessian as that of a chain of springs."""
+    scores, sums, squares, bounds, margins, separation, width = grades
     cost = 0.0
     for k in range(len(x)):
         low, high = bounds[k // 2], bounds[k // 2 + 1]
@@ -138,7 +118,7 @@ def _cost(
 
 @njit(error_model="numpy")
 def _slack(d: float, weight: float, tau: float) -> tuple[float, float, float]:
-    """min over ε of weight/2 ε² − τ log(ε − d), and its two derivatives in d."""
+    """Return the minimum over ε of weight/2 ε² − τ log(ε − d), and its two derivatives in d."""
     root = math.sqrt(d * d + 4.0 * tau / weight)
     room = 0.5 * (root - d) if d <= 0.0 else 2.0 * tau / weight / (root + d)  # ε − d, without cancellation
     slack = tau / (weight * room)
@@ -147,7 +127,7 @@ def _slack(d: float, weight: float, tau: float) -> tuple[float, float, float]:
 
 @njit(error_model="numpy")
 def _width(w: float, weight: float, tau: float) -> tuple[float, float, float]:
-    """The slack that an interval of width w needs, and the barrier that keeps it open."""
+    """Return the cost of the slack that an interval of width w needs and of the barrier that keeps it open."""
     value, first, second = _slack(w, weight, tau)
     return value - tau * math.log(w), first - tau / w, second + tau / (w * w)
 

@@ -1,9 +1,9 @@
 """Where one query's grades should lie: the exact optimum of IntervalRank's quadratic program.
 
 With the scores of each grade sorted, worst grade first, the unknowns are the ends of the grades' intervals. In the
-order l₁ ≤ u₁, l₂ ≤ u₂, … they form a chain, in which only neighbours are tied to each other:
+order l₁ ≤ u₁, l₂ ≤ u₂, … they form a chain, in which only neighbors are tied to each other:
 
-    minimise  Σ_g [ ½ Σ (l_g − s)₊² + ½ Σ (s − u_g)₊² ]  +  λ2/2 Σ_g (u_g − l_g)²  +  λ1/2 Σ_g (Δ_g − (l_{g+1} − u_g))₊²
+    minimize  Σ_g [ ½ Σ (l_g − s)₊² + ½ Σ (s − u_g)₊² ]  +  λ2/2 Σ_g (u_g − l_g)²  +  λ1/2 Σ_g (Δ_g − (l_{g+1} − u_g))₊²
     subject to  l_g ≤ u_g
 
 (the slacks ξ and ε of the paper are what is left of them at the optimum). A chain is solved without iterating. Walking
@@ -21,35 +21,35 @@ knots' places before and after each spring. The cost is that of sorting, plus do
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
 
 
-@njit(error_model="numpy")
-def solve_intervals(
-    scores: np.ndarray,
-    sums: np.ndarray,
-    bounds: np.ndarray,
-    margins: np.ndarray,
-    separation: float,
-    width: float,
-    lower: np.ndarray,
-    upper: np.ndarray,
-) -> None:
-    """Write the ends of the best intervals to ``lower`` and ``upper``, (n_grades,).
+class SortedGrades(NamedTuple):
+    """The scores of one query by grade, and what is asked of the grades."""
 
-    Parameters
-    ----------
-    scores : (n,)
-        Grade g is ``scores[bounds[g]:bounds[g + 1]]``, worst grade first, ascending within it.
-    sums : (n + 1,)
-        Running sums of ``scores``, from 0.
-    bounds : (n_grades + 1,)
-    margins : (n_grades - 1,)
-        Δ: how far the next grade should be.
-    separation, width : float
-        λ1 and λ2, from 0 (nothing is asked) to infinity (at any price).
-    """
+    scores: np.ndarray
+    """(n,) Grade g is ``scores[bounds[g]:bounds[g + 1]]``, worst grade first, ascending within it."""
+    sums: np.ndarray
+    """(n + 1,) Running sums of ``scores``, from 0."""
+    squares: np.ndarray
+    """(n + 1,) Running sums of their squares."""
+    bounds: np.ndarray
+    """(n_grades + 1,)"""
+    margins: np.ndarray
+    """(n_grades − 1,) Δ: how far the next grade should be."""
+    separation: float
+    """λ1, from 0 (nothing is asked) to infinity (at any price)."""
+    width: float
+    """λ2, likewise."""
+
+
+@njit(error_model="numpy")
+def solve_intervals(grades: SortedGrades, lower: np.ndarray, upper: np.ndarray) -> None:
+    """Write the ends of the best intervals to ``lower`` and ``upper``, (n_grades,)."""
+    scores, sums, _, bounds, margins, separation, width = grades
     n_grades = len(bounds) - 1
     n_springs = 2 * n_grades - 1
     room, most = _room(bounds), 2 * bounds[-1] + 2 * n_grades + 1
@@ -87,7 +87,7 @@ def solve_intervals(
 
 @njit(error_model="numpy")
 def _room(bounds: np.ndarray) -> int:
-    """How many knots all springs together may have: each document's two, and one for each root, as they come."""
+    """Return how many knots all springs together may have: two per document and one per root, as they come."""
     room, documents = 0, 0
     for g in range(len(bounds) - 1):
         size = bounds[g + 1] - bounds[g]
@@ -138,7 +138,7 @@ def _add_documents(
 
 @njit(error_model="numpy")
 def _mark_root(x: np.ndarray, p: np.ndarray, m: int, slopes: tuple[float, float]) -> tuple[int, int]:
-    """Make the first place without force a knot, if it is none; the number of knots and which one it is."""
+    """Make the first place without force a knot, if it is none; return the number of knots and which one it is."""
     root = 0
     while root < m and p[root] < 0.0:
         root += 1
@@ -200,7 +200,7 @@ def _pass_spring(
 
 @njit(error_model="numpy")
 def _near_end(before: np.ndarray, after: np.ndarray, stretch: np.ndarray, at: float) -> float:
-    """Where a spring's near end is when its far end is ``at``."""
+    """Return where a spring's near end is when its far end is ``at``."""
     last = len(after) - 1
     if at <= after[0]:
         return before[0] - (after[0] - at) / stretch[0]
@@ -213,7 +213,7 @@ def _near_end(before: np.ndarray, after: np.ndarray, stretch: np.ndarray, at: fl
 
 @njit(error_model="numpy")
 def count_below(ascending: np.ndarray, x: float) -> int:
-    """How many entries are less than ``x``."""
+    """Return how many entries are less than ``x``."""
     low, high = 0, len(ascending)
     while low < high:
         middle = (low + high) // 2

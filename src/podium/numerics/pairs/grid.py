@@ -17,8 +17,12 @@ of its worst place everywhere, and would need more nodes the wider the range is,
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
+
+from podium.numerics.elementary import extent
 
 STENCIL = 12
 """Nodes that carry one score. With twelve, halving the spacing divides the error by 4,000."""
@@ -34,21 +38,32 @@ _ERROR_CONSTANT = 4.0e5
 
 
 def spacing(tolerance: float) -> float:
-    """Distance of grid nodes, in units of the logistic function's own scale, for a relative error of ``tolerance``."""
+    """Return the distance of grid nodes, in units of the logistic function's scale, for this relative error."""
     if not 1e-13 <= tolerance <= 1e-2:
         raise ValueError(f"tolerance must be between 1e-13 and 1e-2; got {tolerance}")
     return float(np.pi * (tolerance / _ERROR_CONSTANT) ** (1.0 / STENCIL))
 
 
+class Grid(NamedTuple):
+    """An evenly spaced grid under scores."""
+
+    low: float
+    """The lowest score."""
+    h: float
+    """The distance of its nodes."""
+    n_nodes: int
+
+
 @njit(cache=True, error_model="numpy")
-def count_nodes(span: float, h: float) -> int:
-    """Nodes of a grid of spacing ``h`` under scores that span ``span``."""
-    return int(span / h) + STENCIL
+def grid_under(scores: np.ndarray, h: float) -> Grid:
+    """Return the grid of spacing ``h`` under these scores."""
+    low, high = extent(scores)
+    return Grid(float(low), h, int((float(high) - float(low)) / h) + STENCIL)
 
 
 @njit(cache=True, error_model="numpy")
 def grid_is_cheaper(n: int, n_pairs: float, n_grades: int, n_nodes: int, per_pair: float) -> bool:
-    """Whether ``n`` documents in ``n_grades`` are summed faster on a grid than pair by pair.
+    """Return whether ``n`` documents in ``n_grades`` are summed faster on a grid than pair by pair.
 
     The weights are rough costs in nanoseconds: a pair (``per_pair``, which depends on the loss); a document spread or
     gathered five times; a pair of nodes in each grade's passes; a table entry. They only steer: both ways give the same
@@ -58,9 +73,15 @@ def grid_is_cheaper(n: int, n_pairs: float, n_grades: int, n_nodes: int, per_pai
 
 
 @njit(error_model="numpy", fastmath={"contract"})
-def _stencil(u: float, weights: np.ndarray) -> None:
-    """Lagrange weights, on nodes 0 … STENCIL − 1, of the point ``_BEFORE + u`` with 0 ≤ u < 1."""
-    x = u + _BEFORE
+def _find(score: float, grid: Grid, weights: np.ndarray) -> int:
+    """Return the first node of a score's stencil and write its Lagrange weights.
+
+    These are, on nodes 0 … STENCIL − 1, those of the point ``_BEFORE + u``, where u is the place of the score in its
+    cell, 0 ≤ u < 1.
+    """
+    t = (float(score) - grid.low) / grid.h
+    cell = int(t)
+    x = t - cell + _BEFORE
     product = 1.0
     for j in range(STENCIL):
         weights[j] = product * _FACTOR[j]
@@ -69,54 +90,43 @@ def _stencil(u: float, weights: np.ndarray) -> None:
     for j in range(STENCIL - 1, -1, -1):
         weights[j] *= product
         product *= x - j
+    return cell
 
 
 @njit(cache=True, error_model="numpy", fastmath={"contract"})
-def spread(scores: np.ndarray, members: np.ndarray, low: float, h: float, grid: np.ndarray) -> None:
-    """Add to ``grid`` (N,) the stencils of ``scores[members]``, a grid whose first score is ``low``."""
+def spread(scores: np.ndarray, members: np.ndarray, grid: Grid, counts: np.ndarray) -> None:
+    """Add to ``counts`` (N,) the stencils of ``scores[members]``."""
     weights = np.empty(STENCIL)
     for member in members:
-        t = (float(scores[member]) - low) / h
-        cell = int(t)
-        _stencil(t - cell, weights)
+        cell = _find(scores[member], grid, weights)
         for j in range(STENCIL):
-            grid[cell + j] += weights[j]
+            counts[cell + j] += weights[j]
 
 
 @njit(cache=True, error_model="numpy", fastmath={"contract"})
-def spread_weighted(values: np.ndarray, weights: np.ndarray, low: float, h: float, grid: np.ndarray) -> None:
-    """Add to ``grid`` (N,) the stencils of all ``values``, each times its weight."""
+def spread_weighted(values: np.ndarray, weights: np.ndarray, grid: Grid, counts: np.ndarray) -> None:
+    """Add to ``counts`` (N,) the stencils of all ``values``, each times its weight."""
     stencil = np.empty(STENCIL)
     for i in range(len(values)):
-        t = (values[i] - low) / h
-        cell = int(t)
-        _stencil(t - cell, stencil)
+        cell = _find(values[i], grid, stencil)
         for j in range(STENCIL):
-            grid[cell + j] += weights[i] * stencil[j]
+            counts[cell + j] += weights[i] * stencil[j]
 
 
 @njit(cache=True, error_model="numpy")
-def node_positions(low: float, h: float, n_nodes: int) -> np.ndarray:
-    """The scores at which the nodes of a grid stand, (N,)."""
-    return low + (np.arange(n_nodes) - _BEFORE) * h
+def node_positions(grid: Grid) -> np.ndarray:
+    """Return (N,) the scores at which the nodes of a grid stand."""
+    return grid.low + (np.arange(grid.n_nodes) - _BEFORE) * grid.h
 
 
 @njit(cache=True, error_model="numpy", fastmath={"contract"})
 def gather(
-    scores: np.ndarray,
-    members: np.ndarray,
-    low: float,
-    h: float,
-    potential: np.ndarray,
-    factor: float,
-    result: np.ndarray,
+    scores: np.ndarray, members: np.ndarray, grid: Grid, potential: np.ndarray, factor: float, result: np.ndarray
 ) -> None:
     """Add to ``result[members]`` the value of ``potential`` (N,) at each member's score, times ``factor``."""
     weights = np.empty(STENCIL)
     for member in members:
-        t = (float(scores[member]) - low) / h
-        cell = int(t)
-        _stencil(t - cell, weights)
+        cell = _find(scores[member], grid, weights)
         total = 0.0
         for j in range(STENCIL):
             total += weights[j] * potential[cell + j]
@@ -125,7 +135,7 @@ def gather(
 
 @njit(cache=True, error_model="numpy", fastmath={"contract", "reassoc", "nsz"})
 def above_potential(table: np.ndarray, lower: np.ndarray, result: np.ndarray) -> None:
-    """``result_k = Σ_l table(x_k − x_l) lower_l``: what a document at node k sees of the documents below it.
+    """Write ``result_k = Σ_l table(x_k − x_l) lower_l``: what a document at node k sees of the documents below it.
 
     ``table`` holds a function at the 2N − 1 differences of nodes, from ``−(N−1) h`` to ``(N−1) h``.
     """
@@ -141,7 +151,7 @@ def above_potential(table: np.ndarray, lower: np.ndarray, result: np.ndarray) ->
 
 @njit(cache=True, error_model="numpy", fastmath={"contract", "reassoc", "nsz"})
 def below_potential(table: np.ndarray, upper: np.ndarray, result: np.ndarray) -> None:
-    """``result_l = Σ_k table(x_k − x_l) upper_k``: what a document at node l sees of the documents above it."""
+    """Write ``result_l = Σ_k table(x_k − x_l) upper_k``: what a document at node l sees of the documents above it."""
     n = len(upper)
     for position in range(n):
         window = table[n - 1 - position : 2 * n - 1 - position]

@@ -1,4 +1,4 @@
-"""What an ordered-partition model says of a list: who is in the best group, who is above or tied with whom.
+"""Questions to an ordered-partition model: who is in the best group, who is above or tied with whom.
 
 The model draws the best group out of the whole list, the next out of what remains, and so on. Being in the first
 group is one stage, and exact for both potentials. Being above or tied depends on all stages until one of the two
@@ -15,19 +15,26 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
 
-from podium.numerics.compiling import ONLY_PRANGE
+from podium.numerics.pool import share
 from podium.numerics.random import uniform
 from podium.numerics.subsets.sampling import GEOMETRIC
 from podium.numerics.subsets.sums import log_subset_sum, sizes_that_matter, symmetric_polynomial
 
 
-@njit(cache=True, parallel=ONLY_PRANGE, error_model="numpy")
 def best_group(kind: int, scores: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-    """(n_documents,) probability that each document is in its list's best group."""
+    """Return (n_documents,) the probability that each document is in its list's best group."""
     result = np.empty(len(scores))
-    for q in prange(len(offsets) - 1):
+    sizes = np.diff(offsets).astype(np.float64)
+    work = float((sizes**3).sum()) if kind == GEOMETRIC else 20.0 * len(scores)
+    share(_best_groups, offsets, kind, scores, offsets, result, work=work)
+    return result
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _best_groups(first: int, stop: int, kind: int, scores: np.ndarray, offsets: np.ndarray, result: np.ndarray) -> None:
+    for q in range(first, stop):
         s, out = scores[offsets[q] : offsets[q + 1]], result[offsets[q] : offsets[q + 1]]
         if len(s) == 0:
             continue
@@ -35,7 +42,6 @@ def best_group(kind: int, scores: np.ndarray, offsets: np.ndarray) -> np.ndarray
             log_subset_sum(s, np.empty(len(s)), out)
         else:
             _arithmetic_membership(s, out)
-    return result
 
 
 @njit(error_model="numpy")
@@ -67,15 +73,23 @@ def _joined_share(n: int) -> float:
     return (one - (0.5 - small) / (n - 1.0)) / one
 
 
-@njit(cache=True, parallel=ONLY_PRANGE, error_model="numpy")
 def sample_partitions(kind: int, scores: np.ndarray, n_samples: int, streams: np.ndarray) -> np.ndarray:
-    """(n_samples, n) uint16: the group each document falls in (0 is the best), in partitions drawn from the model.
+    """Return (n_samples, n) uint16: the group each document falls in (0 is the best), in partitions drawn at random.
 
-    One stream of random numbers per sample, so the samples do not depend on the number of threads.
+    There is one stream of random numbers per sample, so the samples do not depend on the number of threads.
     """
+    groups = np.empty((n_samples, len(scores)), np.uint16)
+    work = float(n_samples) * len(scores) ** (3 if kind == GEOMETRIC else 2)
+    share(_draw_partitions, n_samples, kind, scores, streams, groups, work=work)
+    return groups
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _draw_partitions(
+    first: int, stop: int, kind: int, scores: np.ndarray, streams: np.ndarray, groups: np.ndarray
+) -> None:
     n = len(scores)
-    groups = np.empty((n_samples, n), np.uint16)
-    for sample in prange(n_samples):
+    for sample in range(first, stop):
         stream = streams[sample : sample + 1].copy()
         left = np.arange(n)
         n_left, group = n, 0
@@ -87,16 +101,15 @@ def sample_partitions(kind: int, scores: np.ndarray, n_samples: int, streams: np
                 _draw_geometric(remaining, chosen[:n_left], table, stream)
             else:
                 _draw_arithmetic(remaining, chosen[:n_left], stream)
-            kept = 0
+            n_others = 0
             for i in range(n_left):
                 if chosen[i]:
                     groups[sample, left[i]] = group
                 else:
-                    left[kept] = left[i]
-                    kept += 1
-            n_left = kept
+                    left[n_others] = left[i]
+                    n_others += 1
+            n_left = n_others
             group += 1
-    return groups
 
 
 @njit(error_model="numpy")

@@ -48,7 +48,7 @@ class PairWeighting:
         self, queries: Queries, query_weight: np.ndarray, n_thresholds: int, downwards: bool, by_query: bool
     ) -> None:
         groups = label_groups(queries.labels, queries.offsets)
-        pairs = count_pairs(groups.bounds, groups.first)
+        pairs = count_pairs(groups)
         scale = query_weight / np.maximum(pairs, 1) if by_query else query_weight
         total = float(scale @ pairs)
         scale = scale / total if total > 0 else np.zeros(len(queries))
