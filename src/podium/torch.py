@@ -6,8 +6,7 @@
     value.backward()
 
 Value and gradient come from Podium's own compiled loops, on the CPU: scores on another device are copied there, and
-their gradient back. Import this (or PyTorch) before you use the rest of Podium: small PyTorch operations were found to
-take 90 times as long when a parallel loop of Podium had run before PyTorch was imported.
+their gradient back.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ __all__ = ["BoundTorchLoss", "TorchLoss", "loss"]
 
 
 def loss(podium_loss: Loss) -> TorchLoss:
-    """A Podium loss as a differentiable function of a tensor of scores.
+    """Return a Podium loss as a differentiable function of a tensor of scores.
 
     Examples
     --------
@@ -43,7 +42,7 @@ def loss(podium_loss: Loss) -> TorchLoss:
 
 
 class TorchLoss(torch.nn.Module):
-    """Mean loss over lists. Parameters that the loss itself learns are in ``own``, for the optimiser to move."""
+    """Mean loss over lists. Parameters that the loss itself learns are in ``own``, for the optimizer to move."""
 
     def __init__(self, podium_loss: Loss) -> None:
         super().__init__()
@@ -56,7 +55,7 @@ class TorchLoss(torch.nn.Module):
     def forward(
         self, scores: torch.Tensor, labels: Any, offsets: Any = None, *, mask: Any = None, query_weight: Any = None
     ) -> torch.Tensor:
-        """The loss, a scalar of the scores' type and device.
+        """Return the loss, a scalar of the scores' type and device.
 
         Parameters
         ----------
@@ -71,7 +70,7 @@ class TorchLoss(torch.nn.Module):
         return self.bind(labels, offsets, mask=mask, query_weight=query_weight)(scores)
 
     def bind(self, labels: Any, offsets: Any = None, *, mask: Any = None, query_weight: Any = None) -> BoundTorchLoss:
-        """The loss on these labels, as a function of scores alone: the work on labels is then done once."""
+        """Return the loss on these labels, as a function of scores alone: the work on labels is then done once."""
         labels = _to_numpy(labels)
         where = None
         if labels.ndim == 2:
@@ -130,7 +129,7 @@ class _Loss(torch.autograd.Function):
 
 
 def _to_numpy(values: Any) -> np.ndarray:
-    """An array on the CPU; half precision, which compiled loops do not have, becomes float32."""
+    """Return an array on the CPU; half precision, which compiled loops do not have, becomes float32."""
     if not isinstance(values, torch.Tensor):
         return np.asarray(values)
     tensor = values.detach().cpu()

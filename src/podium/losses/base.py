@@ -13,6 +13,7 @@ import numpy as np
 from podium.core.parameters import Parameterized
 from podium.data.grouping import as_offsets
 from podium.data.preferences import Preferences
+from podium.losses.checks import as_column, as_labels, as_output, as_queries, as_scores, mean_weights
 from podium.numerics.calls import Routine
 from podium.numerics.compiling import Kernel
 from podium.numerics.grades import Groups, label_groups
@@ -183,11 +184,16 @@ class BoundLoss:
     ) -> None:
         self.loss = loss
         self.offsets = as_offsets(offsets)
-        self.labels = _check_labels(labels, self.offsets, loss)
         n_queries = len(self.offsets) - 1
-        self.weights = _mean_weights(query_weight, n_queries)
-        self._all_queries = np.arange(n_queries, dtype=np.int64)
-        numbers = self._all_queries if query_numbers is None else _check_numbers(query_numbers, n_queries)
+        if isinstance(labels, Preferences) and not loss.accepts_preferences:
+            raise ValueError(
+                f"{type(loss).__name__} learns from grades, not from preference pairs; StructRankLoss takes both"
+            )
+        self.labels = labels if isinstance(labels, Preferences) else as_labels(labels, self.offsets)
+        self.weights = mean_weights(query_weight, n_queries)
+        self._all_queries = numbers = np.arange(n_queries, dtype=np.int64)
+        if query_numbers is not None:
+            numbers = as_column("query_numbers", query_numbers, n_queries, "queries", np.int64)
         self.data = LabeledLists(self.labels, self.offsets, numbers)
         self.kernel = loss.choose_kernel()
         self._set_prepared(loss.prepare(self.data))
@@ -224,12 +230,7 @@ class BoundLoss:
         initial = self.loss.initial_parameters()
         if parameters is None:
             return initial
-        given = _writable(np.ascontiguousarray(parameters, dtype=np.float64))
-        if given.shape != initial.shape:
-            raise ValueError(
-                f"{type(self.loss).__name__} has {len(initial)} parameters; got an array of shape {given.shape}"
-            )
-        return given
+        return as_column("parameters", parameters, len(initial), f"parameters of {type(self.loss).__name__}")
 
     def value_and_gradient(
         self,
@@ -246,15 +247,15 @@ class BoundLoss:
         written, each still scaled by its weight in the mean over all queries. ``gradient`` is the array to write to:
         giving the same one every time saves the cost of new memory, which exceeds that of the cheaper losses.
         """
-        scores = self._check_scores(scores)
+        scores = as_scores(scores, int(self.offsets[-1]))
         if scores.dtype == np.float32 and not self.loss.keeps_float32:
             return self._in_float64(scores, gradient, parameters=parameters, curvature=curvature, queries=queries)
         parameters = self.parameters(parameters)
         if curvature and not self.loss.has_curvature:
             raise ValueError(f"{type(self.loss).__name__} has no second derivative to give")
         new = np.empty_like if queries is None else np.zeros_like  # what is not written must not be garbage
-        queries = None if queries is None else self._check_queries(queries)
-        gradient = new(scores) if gradient is None else _check_output(gradient, scores)
+        queries = None if queries is None else as_queries(queries, self.n_queries)
+        gradient = new(scores) if gradient is None else as_output(gradient, scores)
         d2_scores = new(scores) if curvature else None
         sums = self.visit(scores, gradient, parameters, curvature=d2_scores, queries=queries)
         total = sums.totals.sum(axis=0)
@@ -264,7 +265,8 @@ class BoundLoss:
 
     def per_query(self, scores: Any, *, parameters: Any = None) -> np.ndarray:
         """Return (n_queries,) the loss of each query by itself, whatever its weight."""
-        scores, parameters = self._check_scores(scores).astype(np.float64), self.parameters(parameters)
+        scores = as_column("scores", scores, int(self.offsets[-1]))
+        parameters = self.parameters(parameters)
         values = self._values(scores, parameters, self._all_queries)
         if not np.isfinite(values).all():
             self._explain_value(scores, parameters, self._all_queries)
@@ -340,7 +342,7 @@ class BoundLoss:
         wide = None
         if gradient is not None:
             with np.errstate(invalid="ignore"):  # the array may be uninitialized
-                wide = _check_output(gradient, scores).astype(np.float64)  # other queries keep their slices
+                wide = as_output(gradient, scores).astype(np.float64)  # other queries keep their slices
         result = self.value_and_gradient(scores.astype(np.float64), gradient=wide, **options)
         gradient = np.empty_like(scores) if gradient is None else gradient
         gradient[:] = result.d_scores
@@ -381,78 +383,6 @@ class BoundLoss:
             f"whose scores reach from {s.min()} to {s.max()}"
         )
 
-    def _check_scores(self, scores: Any) -> np.ndarray:
-        array = _writable(np.ascontiguousarray(scores))
-        if array.dtype not in (np.float32, np.float64):
-            array = array.astype(np.float64)
-        if array.shape != (self.offsets[-1],):
-            raise ValueError(
-                f"scores must have one entry for each of the {self.offsets[-1]} documents; got shape {array.shape}"
-            )
-        return array
-
-    def _check_queries(self, queries: Any) -> np.ndarray:
-        array = _writable(np.ascontiguousarray(queries, dtype=np.int64))
-        if array.ndim != 1 or (len(array) and not 0 <= array.min() <= array.max() < self.n_queries):
-            raise ValueError(f"queries must be numbers of queries, from 0 to {self.n_queries - 1}")
-        return array
-
 
 def _blocks(offsets: np.ndarray) -> np.ndarray:
     return blocks_of_queries(offsets, n_partial_sums(int(offsets[-1]), 1))
-
-
-def _check_numbers(query_numbers: Any, n_queries: int) -> np.ndarray:
-    array = np.ascontiguousarray(query_numbers, dtype=np.int64)
-    if array.shape != (n_queries,) or (array < 0).any():
-        raise ValueError(f"query_numbers must be {n_queries} numbers of queries, 0 or more; got {query_numbers!r}")
-    return array
-
-
-def _writable(array: np.ndarray) -> np.ndarray:
-    """Return a copy of a read-only array: compiled code has types for both, and one compilation should do."""
-    return array if array.flags.writeable else array.copy()
-
-
-def _check_output(gradient: np.ndarray, scores: np.ndarray) -> np.ndarray:
-    if gradient.shape != scores.shape or gradient.dtype != scores.dtype or not gradient.flags.c_contiguous:
-        raise ValueError(
-            f"gradient= must be a contiguous array like the scores, {scores.shape} {scores.dtype}; "
-            f"got {gradient.shape} {gradient.dtype}"
-        )
-    if np.may_share_memory(gradient, scores):
-        raise ValueError("gradient= must not share memory with the scores, which are never overwritten")
-    return gradient
-
-
-def _check_preferences(preferences: Preferences, loss: Loss) -> Preferences:
-    if not loss.accepts_preferences:
-        raise ValueError(
-            f"{type(loss).__name__} learns from grades, not from preference pairs; StructRankLoss takes both"
-        )
-    return preferences
-
-
-def _check_labels(labels: Any, offsets: np.ndarray, loss: Loss) -> Any:
-    if isinstance(labels, Preferences):
-        return _check_preferences(labels, loss)
-    array = _writable(np.ascontiguousarray(labels, dtype=np.float64))
-    if array.shape != (offsets[-1],):
-        raise ValueError(f"labels must have one entry for each of the {offsets[-1]} documents; got shape {array.shape}")
-    if not np.isfinite(array).all():
-        bad = int(np.flatnonzero(~np.isfinite(array))[0])
-        q = int(np.searchsorted(offsets, bad, side="right")) - 1
-        raise ValueError(f"label of document {bad} (query number {q}) is {array[bad]}; labels must be finite")
-    return array
-
-
-def _mean_weights(query_weight: Any, n_queries: int) -> np.ndarray:
-    """Return weights that turn a sum over queries into the (weighted) mean."""
-    if query_weight is None:
-        return np.full(n_queries, 1.0 / max(n_queries, 1))
-    weights = np.ascontiguousarray(query_weight, dtype=np.float64)
-    if weights.shape != (n_queries,):
-        raise ValueError(f"query_weight must have one entry for each of the {n_queries} queries; got {weights.shape}")
-    if not np.isfinite(weights).all() or (weights < 0).any() or (n_queries and weights.sum() == 0):
-        raise ValueError("query weights must be finite, not negative and not all zero")
-    return weights / weights.sum() if n_queries else weights

@@ -90,7 +90,7 @@ class ListNetLoss(Loss):
 
 
 def _softmax(logits: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-    """Softmax within each query, (n_documents,)."""
+    """Return the softmax within each query, (n_documents,)."""
     sizes = np.diff(offsets)
     starts, sizes = offsets[:-1][sizes > 0], sizes[sizes > 0]
     if len(starts) == 0:
@@ -143,7 +143,10 @@ def _dot(target: np.ndarray, scores: np.ndarray, top: float) -> float:
 
 @njit(error_model="numpy")
 def listnet_top_k(given: OneList, prepared: Any, out: Derivatives) -> float:
-    """With F from :func:`_log_sums`, the cross entropy is F(s) − ⟨∇F(logits), s⟩: ∇F(logits) is the target."""
+    """Compare the first k places.
+
+    With F from :func:`_log_sums`, the cross entropy is F(s) − ⟨∇F(logits), s⟩: ∇F(logits) is the target.
+    """
     n, k = len(given.scores), prepared[2]
     target, logits = own(prepared[0], given), own(prepared[1], given)
     gradient, curvature = out.gradient, out.curvature
@@ -160,7 +163,7 @@ def listnet_top_k(given: OneList, prepared: Any, out: Derivatives) -> float:
 
 @njit(error_model="numpy")
 def _log_sums(x: np.ndarray, logits: np.ndarray, k: int, gradient: np.ndarray) -> float:
-    """F(x) = E[Σ_{m<k} log Σ_{j not among the first m} exp(x_j)], documents drawn in turn by ``logits``; adds ∇F.
+    """Return F(x) = E[Σ_{m<k} log Σ_{j not among the first m} exp(x_j)], documents drawn by ``logits``; add ∇F.
 
     ∇F is how often (0 … k times) each document is expected to be drawn by x, after prefixes drawn by the logits.
     """
@@ -187,7 +190,7 @@ def _log_sums(x: np.ndarray, logits: np.ndarray, k: int, gradient: np.ndarray) -
 
 @njit(fastmath=FAST, error_model="numpy")
 def _log_sum_without_one(x: np.ndarray, weights: np.ndarray, scale: float, result: np.ndarray) -> float:
-    """Σ_i w_i log Σ_{j≠i} exp(x_j) for two documents or more; adds ``scale`` times its gradient to ``result``.
+    """Return Σ_i w_i log Σ_{j≠i} exp(x_j), two documents or more; add ``scale`` times its gradient to ``result``.
 
     Linear time: removing i turns p_j into p_j / (1 − p_i). Only the largest entry can have p near 1, so its removal is
     computed afresh.
@@ -216,7 +219,7 @@ def _log_sum_without_one(x: np.ndarray, weights: np.ndarray, scale: float, resul
 
 @njit(fastmath=FAST, error_model="numpy")
 def _add_softmax(x: np.ndarray, scale: float, result: np.ndarray) -> float:
-    """log Σ exp(x); adds ``scale`` times its gradient to ``result``."""
+    """Return log Σ exp(x); add ``scale`` times its gradient to ``result``."""
     top = x[0]
     for i in range(len(x)):
         top = max(top, x[i])

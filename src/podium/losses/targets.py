@@ -11,7 +11,7 @@ Targets = Sequence[float] | np.ndarray | str | None
 
 
 def grade_targets(labels: np.ndarray, targets: Targets) -> np.ndarray:
-    """(n_documents,) float64: the target of each label.
+    """Return (n_documents,) float64: the target of each label.
 
     >>> grade_targets(np.array([0.0, 3.0, 1.0]), None).tolist()
     [0.0, 7.0, 1.0]

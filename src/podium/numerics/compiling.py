@@ -17,17 +17,6 @@ from numba import njit
 
 Kernel = Callable[..., Any]
 
-ONLY_PRANGE = {
-    "prange": True,
-    "comprehension": False,
-    "reduction": False,
-    "inplace_binop": False,
-    "setitem": False,
-    "numpy": False,
-    "stencil": False,
-    "fusion": False,
-}
-
 
 def unbound(*_: Any) -> Any:
     """Stand for a function that a template calls and that :func:`with_globals` binds."""

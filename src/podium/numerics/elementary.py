@@ -1,8 +1,8 @@
-"""``exp`` and ``log1p`` that LLVM can vectorise, shared by every kernel.
+"""``exp`` and ``log1p`` that LLVM can vectorize, shared by every kernel.
 
-Numba lowers ``math.exp`` to a library call, which stops a loop from vectorising (as does any call, hence
+Numba lowers ``math.exp`` to a library call, which stops a loop from vectorizing (as does any call, hence
 ``forceinline``). These are branch-free polynomials instead, accurate to a few units in the last place;
-``tests/solvers/test_elementary.py`` measures the error over the whole range.
+``tests/numerics/test_elementary.py`` measures the error over the whole range.
 
 ``exp`` is meant for arguments that are not NaN: it clamps to the range where the result is a normal number, so
 ``exp(-inf)`` is a tiny positive number (about 1e-38 in float32, 1e-308 in float64), not zero.
@@ -18,7 +18,7 @@ from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic, overload
 
-# For kernels that use these: sums may be reordered (so that they vectorise) and multiplications fused, but NaN
+# For kernels that use these: sums may be reordered (so that they vectorize) and multiplications fused, but NaN
 # and infinity keep their meaning.
 FAST = {"contract", "reassoc", "nsz", "arcp"}
 
@@ -35,7 +35,7 @@ ROUND_32, ROUND_64 = np.float32(1.5 * 2**23), 1.5 * 2.0**52
 
 @intrinsic  # type: ignore[untyped-decorator]
 def reinterpret(typingctx: Any, x: Any) -> Any:
-    """The same bits read as the integer (or floating-point) type of the same width."""
+    """Return the same bits read as the integer (or floating-point) type of the same width."""
     target, llvm_type = {
         types.float32: (types.int32, ir.IntType(32)),
         types.float64: (types.int64, ir.IntType(64)),
@@ -178,27 +178,27 @@ def _split64(x: float) -> tuple[float, np.int64]:
 
 
 def exp(x: float) -> float:
-    """``e**x`` for a float32 or float64 that is not NaN; never zero, never infinite."""
+    """Return ``e**x`` for a float32 or float64 that is not NaN; never zero, never infinite."""
     return math.exp(x)
 
 
 def log(x: float) -> float:
-    """Natural logarithm of a positive, finite, normal float32 or float64."""
+    """Return the natural logarithm of a positive, finite, normal float32 or float64."""
     return math.log(x)
 
 
 def log1p(u: float) -> float:
-    """``log(1 + u)`` for 0 <= u < 1e30, without losing small ``u`` to the rounding of ``1 + u``."""
+    """Return ``log(1 + u)`` for 0 <= u < 1e30, without losing small ``u`` to the rounding of ``1 + u``."""
     return math.log1p(u)
 
 
 def log1p_unit(u: float) -> float:
-    """``log(1 + u)`` for 0 <= u <= 1: in float32 half the work of ``log1p``."""
+    """Return ``log(1 + u)`` for 0 <= u <= 1: in float32 half the work of ``log1p``."""
     return math.log1p(u)
 
 
 def split(x: float) -> tuple[float, int]:
-    """``m, e`` with ``x == m * 2**e`` and 1 <= m < 2, for a positive, finite, normal float32 or float64."""
+    """Return ``m, e`` with ``x == m * 2**e`` and 1 <= m < 2, for a positive, finite, normal float32 or float64."""
     m, e = math.frexp(x)
     return 2.0 * m, e - 1
 
@@ -231,7 +231,7 @@ def _split_by_type(x: Any) -> Any:
 
 @njit(fastmath=FAST, error_model="numpy")
 def extent(x: np.ndarray) -> tuple[float, float]:
-    """Smallest and largest entry of an array that is not empty; NaN may go unnoticed."""
+    """Return the smallest and the largest entry of an array that is not empty; NaN may go unnoticed."""
     low = high = x[0]
     for i in range(len(x)):
         low = min(low, x[i])
@@ -241,7 +241,7 @@ def extent(x: np.ndarray) -> tuple[float, float]:
 
 @njit(error_model="numpy", fastmath={"contract", "reassoc"})
 def all_finite(x: np.ndarray) -> bool:
-    """Is no entry NaN or infinite?"""
+    """Return whether no entry is NaN or infinite."""
     nothing = x.dtype.type(0)
     for i in range(len(x)):
         nothing += x[i] - x[i]

@@ -1,7 +1,8 @@
 """Random numbers inside kernels that do not depend on which thread draws them.
 
-Each query owns a stream, a single 64-bit word in an array: its start is a hash of the loss's seed, the epoch and the
-query's number (:func:`streams`), and each draw moves it on (SplitMix64: Steele, Lea & Flood, OOPSLA 2014).
+Each query has a stream, a single 64-bit word in an array: its start is a hash of the loss's seed, the epoch and the
+query's number in the whole data set (:func:`streams`), and each draw moves it on (SplitMix64: Steele, Lea & Flood,
+OOPSLA 2014).
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ def streams(random_state: int, epoch: int, queries: int | np.ndarray) -> np.ndar
 
 @njit(error_model="numpy")
 def next_word(stream: np.ndarray) -> np.uint64:
-    """64 random bits; ``stream`` is an array of one word."""
+    """Return 64 random bits; ``stream`` is an array of one word."""
     stream[0] += _STEP
     z = stream[0]
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -36,11 +37,11 @@ def next_word(stream: np.ndarray) -> np.uint64:
 
 @njit(error_model="numpy")
 def uniform(stream: np.ndarray) -> float:
-    """A float64 uniform in [0, 1)."""
+    """Return a float64 uniform in [0, 1)."""
     return float(next_word(stream) >> np.uint64(11)) * (1.0 / 9007199254740992.0)
 
 
 @njit(error_model="numpy")
 def integer(stream: np.ndarray, below: int) -> int:
-    """An integer uniform in 0 … below − 1 (to within 2^-53: lists are short)."""
+    """Return an integer uniform in 0 … below − 1 (to within 2^-53: lists are short)."""
     return int(uniform(stream) * below)

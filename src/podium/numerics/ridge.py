@@ -46,7 +46,7 @@ def _solve_rows(
 def _ridge(
     columns: np.ndarray, targets: np.ndarray, design: np.ndarray, penalty: np.ndarray, solution: np.ndarray
 ) -> None:
-    """Normal equations by Cholesky's method, which positive penalties make safe."""
+    """Solve the normal equations by Cholesky's method, which positive penalties make safe."""
     n = len(penalty)
     gram = np.zeros((n, n))
     for k in range(len(columns)):

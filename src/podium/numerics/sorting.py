@@ -8,7 +8,7 @@ from numba import njit
 from podium.numerics.elementary import reinterpret
 
 COUNTING = 200
-"""Up to this length, counting each entry's betters, which vectorises, beats sorting by digits."""
+"""Up to this length, counting each entry's betters, which vectorizes, beats sorting by digits."""
 _DIGIT = 11
 _BUCKETS = 1 << _DIGIT
 
@@ -41,7 +41,7 @@ def _by_counting(x: np.ndarray, order: np.ndarray) -> None:
 
 @njit(error_model="numpy")
 def _by_digits(x: np.ndarray, order: np.ndarray) -> None:
-    """Radix sort, least significant digit first: linear in n, and stable because each pass is."""
+    """Sort by radix, least significant digit first: linear in n, and stable because each pass is."""
     n = len(x)
     wide = x.itemsize == 8
     keys, moved_keys, moved = np.empty(n, np.uint64), np.empty(n, np.uint64), np.empty(n, order.dtype)
@@ -77,7 +77,7 @@ def _digit(key: np.uint64, shift: int) -> np.int64:
 
 @njit(error_model="numpy")
 def _descending_key(value: float, wide: bool) -> np.uint64:
-    """Bits that, read as an unsigned number, grow as the value falls."""
+    """Return bits that, read as an unsigned number, grow as the value falls."""
     bits = np.uint64(reinterpret(value + type(value)(0)))  # −0 becomes +0, which it equals
     sign = np.uint64(1) << np.uint64(63 if wide else 31)
     every = sign | (sign - np.uint64(1))

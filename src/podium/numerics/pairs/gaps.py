@@ -7,23 +7,21 @@ from collections.abc import Callable
 import numpy as np
 from numba import njit
 
-from podium.numerics.compiling import Kernel, with_globals
+from podium.numerics.compiling import Kernel, unbound, with_globals
 from podium.numerics.elementary import FAST
 
 
 def over_pairs(pair: Kernel) -> Callable[..., float]:
-    """The compiled :func:`_over_pairs` for one function of the gap: ``pair(gap, settings)`` gives f, f' and f''.
+    """Return :func:`_over_pairs` compiled for a function of the gap: ``pair(gap, settings)`` gives f, f' and f''.
 
     Compile ``pair`` with ``forceinline=True`` and write it without branches: then the loop over the worse documents,
-    which lie side by side in label order, vectorises.
+    which lie side by side in label order, vectorizes.
     """
     loop = with_globals(_over_pairs, pair=pair)
     return njit(fastmath=FAST, error_model="numpy")(loop)  # type: ignore[no-any-return]
 
 
-def pair(gap: float, settings: tuple[float, ...]) -> tuple[float, float, float]:
-    """The name that :func:`over_pairs` binds to a loss's function of the gap."""
-    raise AssertionError("a loop template was called without a function")
+pair: Kernel = unbound
 
 
 def _over_pairs(
@@ -35,7 +33,7 @@ def _over_pairs(
     gradient: np.ndarray,
     curvature: np.ndarray,
 ) -> float:
-    """``scale`` times the sum of f(s_i − s_j) over the pairs in which i has the better grade, and its derivatives.
+    """Return ``scale`` times the sum of f(s_i − s_j) over the pairs in which i has the better grade; write derivatives.
 
     ``settings`` are handed on to the function of the gap; they must have the type of the scores. ``order`` and
     ``bounds`` are this query's (see :mod:`podium.numerics.grades`).

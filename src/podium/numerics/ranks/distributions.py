@@ -28,7 +28,7 @@ _LEAST_VARIANCE = 1e-12  # below, the place is certain
 
 @njit(error_model="numpy")
 def normal_chance(z: float) -> float:
-    """Φ(z), without loss of digits in the lower tail."""
+    """Return Φ(z), without loss of digits in the lower tail."""
     return 0.5 * math.erfc(-z * math.sqrt(0.5))
 
 
@@ -41,7 +41,7 @@ def normal_density(z: float) -> float:
 def contests(
     s: np.ndarray, j: int, inverse_scale: float, rivals: np.ndarray, z: np.ndarray, chance: np.ndarray
 ) -> tuple[int, int]:
-    """The documents that may or may not beat j: writes who, z and π of each.
+    """Find the documents that may or may not beat j: write who, z and π of each.
 
     Returns how many they are and how many beat j for sure. ``inverse_scale`` is 1 / (√2 σ).
     """
@@ -60,7 +60,7 @@ def contests(
 
 @njit(error_model="numpy")
 def expected_binomial(chance: np.ndarray, n_above: int, worth: np.ndarray, slope: np.ndarray) -> float:
-    """Σ_r worth(r) p(r) under the rank-binomial distribution; writes its derivative with respect to each chance.
+    """Return Σ_r worth(r) p(r) under the rank-binomial distribution; write its derivative in each chance.
 
     Reverse differentiation needs the distribution before each toss. Only every √n-th is kept and the others are
     computed again, block by block, so that memory stays at n^1.5. Places after the last one worth something are not
@@ -95,7 +95,7 @@ def expected_binomial(chance: np.ndarray, n_above: int, worth: np.ndarray, slope
 
 @njit(error_model="numpy")
 def _useful(worth: np.ndarray) -> int:
-    """How many places there are up to the last one that is worth something."""
+    """Return how many places there are up to the last one that is worth something."""
     n = len(worth)
     while n > 0 and worth[n - 1] == 0.0:
         n -= 1
@@ -124,7 +124,7 @@ def _toss(p: np.ndarray, chance: float, n: int, result: np.ndarray) -> None:
 
 @njit(fastmath=FAST, error_model="numpy")
 def _step_back(p: np.ndarray, chance: float, ahead: np.ndarray) -> float:
-    """The derivative with respect to the contest's chance; ``ahead`` is taken to before the contest."""
+    """Return the derivative in the contest's chance; take ``ahead`` back to before the contest."""
     here, lower = ahead[: len(p)], ahead[1 : len(p) + 1]
     slope = 0.0
     for r in range(len(p)):
@@ -135,7 +135,7 @@ def _step_back(p: np.ndarray, chance: float, ahead: np.ndarray) -> float:
 
 @njit(error_model="numpy")
 def expected_normal(chance: np.ndarray, n_above: int, worth: np.ndarray, slope: np.ndarray) -> float:
-    """The same under the normal distribution: place r is its mass between r − ½ and r + ½, the ends take the tails.
+    """Do the same under the normal distribution: place r is its mass between r − ½ and r + ½, the ends take the tails.
 
     Summed by parts: worth(last) + Σ_r (worth(r) − worth(r + 1)) Φ((r + ½ − mean) / deviation).
     """
@@ -169,7 +169,7 @@ def _moments(chance: np.ndarray, n_above: int) -> tuple[float, float]:
 
 @njit(error_model="numpy")
 def _span(mean: float, deviation: float, n: int) -> tuple[int, int]:
-    """First and last place r < n − 1 whose boundary r + ½ has a chance that is neither 0 nor 1."""
+    """Return the first and last place r < n − 1 whose boundary r + ½ has a chance that is neither 0 nor 1."""
     low = max(0, math.floor(mean - 0.5 - CERTAIN * deviation))
     high = min(n - 2, math.ceil(mean - 0.5 + CERTAIN * deviation))
     return low, high

@@ -28,7 +28,7 @@ PAIR_WEIGHTS: dict[str, PairWeight] = {
 
 
 def rank_weights(m: int, g: PairWeight) -> np.ndarray:
-    """(m,) h of the ranks 1 … m, rising and adding up to 0; zeros for a single document."""
+    """Return (m,) h of the ranks 1 … m, rising and adding up to 0; zeros for a single document."""
     if m < 2:
         return np.zeros(m)
     sums = np.concatenate(([0.0], np.cumsum(g(np.arange(1.0, m), m))))
@@ -36,7 +36,7 @@ def rank_weights(m: int, g: PairWeight) -> np.ndarray:
 
 
 def energy_by_pairs(ranks: np.ndarray, scores: np.ndarray, g: PairWeight) -> float:
-    """E(R | s) as it is defined, pair by pair: the reference for :func:`rank_weights`."""
+    """Return E(R | s) as it is defined, pair by pair: the reference for :func:`rank_weights`."""
     m = len(ranks)
     total = 0.0
     for j in range(m):

@@ -8,7 +8,7 @@ Zemel, "BoltzRank", ICML 2009, section 4.2, here for any number of grades).
     the order by grade                          1
     its reverse, so that the worst is there     1
     swaps between the two highest grades        35 %
-    swaps between other neighbouring grades     20 % (between the two there are, if there are only two)
+    swaps between other neighboring grades     20 % (between the two there are, if there are only two)
     swaps between highest and lowest grade      half of the rest
     any order                                   half of the rest
 """
@@ -25,7 +25,7 @@ _FACTORIALS = np.cumprod(np.maximum(np.arange(21), 1))  # the next one is too la
 
 
 def count_rankings(sizes: np.ndarray, most: int) -> np.ndarray:
-    """Rankings of lists of these sizes, n! each, or ``most`` where there are more."""
+    """Return how many rankings lists of these sizes have, n!, but at most ``most``."""
     return np.minimum(_FACTORIALS[np.minimum(sizes, len(_FACTORIALS) - 1)], most)
 
 
@@ -77,7 +77,7 @@ def sample_rankings(order: np.ndarray, bounds: np.ndarray, stream: np.ndarray, p
 
 @njit(error_model="numpy")
 def _grades(order: np.ndarray, bounds: np.ndarray) -> np.ndarray:
-    """(n,) the run each document is in, 0 for the best grade."""
+    """Return (n,) the run each document is in, 0 for the best grade."""
     grade = np.empty(len(order), np.int64)
     for g in range(len(bounds) - 1):
         for i in order[bounds[g] : bounds[g + 1]]:

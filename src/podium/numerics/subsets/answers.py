@@ -46,7 +46,7 @@ def _best_groups(first: int, stop: int, kind: int, scores: np.ndarray, offsets: 
 
 @njit(error_model="numpy")
 def _arithmetic_membership(scores: np.ndarray, result: np.ndarray) -> None:
-    """P(i ∈ S) = p_i + (1 − p_i) b: as the leader, with p = softmax(s), or as one of the others.
+    """Write P(i ∈ S) = p_i + (1 − p_i) b: as the leader, with p = softmax(s), or as one of the others.
 
     Given a leader, every other document is in with the same probability b, the ratio of the weights of subsets that
     hold two given documents, Σ_m C(N−2, m−2)/m, and one, Σ_m C(N−1, m−1)/m = (2^N − 1)/N.
@@ -65,7 +65,7 @@ def _arithmetic_membership(scores: np.ndarray, result: np.ndarray) -> None:
 
 @njit(error_model="numpy")
 def _joined_share(n: int) -> float:
-    """b above. Σ_m C(N−2, m−2)/m = ∫₀¹ x (1+x)^{N−2} dx = (2^N − 1)/N − (2^{N−1} − 1)/(N−1); scaled by 2^-N."""
+    """Return b above. Σ_m C(N−2, m−2)/m = ∫₀¹ x (1+x)^{N−2} dx = (2^N − 1)/N − (2^{N−1} − 1)/(N−1)."""
     if n == 1:
         return 0.0
     small = math.exp2(-float(n))
@@ -124,7 +124,7 @@ def _draw_index(weights: np.ndarray, total: float, stream: np.ndarray) -> int:
 
 @njit(error_model="numpy")
 def _draw_arithmetic(scores: np.ndarray, chosen: np.ndarray, stream: np.ndarray) -> None:
-    """A leader ∝ e^s; a size m ∝ C(N−1, m−1)/m; m − 1 companions, uniform."""
+    """Draw a leader ∝ e^s; a size m ∝ C(N−1, m−1)/m; m − 1 companions, uniform."""
     n = len(scores)
     weights = np.exp(scores - scores.max())
     leader = _draw_index(weights, weights.sum(), stream)
@@ -145,7 +145,7 @@ def _draw_arithmetic(scores: np.ndarray, chosen: np.ndarray, stream: np.ndarray)
 
 @njit(error_model="numpy")
 def _draw_geometric(scores: np.ndarray, chosen: np.ndarray, table: np.ndarray, stream: np.ndarray) -> None:
-    """A size m ∝ e_m; then, from the last document to the first, in with the share of e_j that holds it."""
+    """Draw a size m ∝ e_m; then each document, last to first, with the share of e_j that holds it."""
     n = len(scores)
     shifted = scores - scores.max()
     keep = sizes_that_matter(shifted)

@@ -21,7 +21,7 @@ ARITHMETIC, GEOMETRIC = 0, 1
 
 @njit(error_model="numpy")
 def fill_terms(kind: int, scores: np.ndarray, terms: np.ndarray) -> None:
-    """The term of each document; scores are shifted by their maximum, which changes no ratio of potentials."""
+    """Write the term of each document; scores are shifted by their maximum, which changes no ratio of potentials."""
     top = scores[0]
     for i in range(len(scores)):
         top = max(top, scores[i])
@@ -33,13 +33,13 @@ def fill_terms(kind: int, scores: np.ndarray, terms: np.ndarray) -> None:
 
 @njit(error_model="numpy")
 def log_potential(kind: int, total: float, size: int) -> float:
-    """``log Φ`` of a subset with the given sum of terms and size."""
+    """Return ``log Φ`` of a subset with the given sum of terms and size."""
     return total / size if kind == GEOMETRIC else math.log(total / size)
 
 
 @njit(error_model="numpy")
 def subset_total(terms: np.ndarray, members: np.ndarray) -> tuple[float, int]:
-    """Sum of the members' terms, and their number."""
+    """Return the sum of the members' terms, and their number."""
     total, size = 0.0, 0
     for i in range(len(terms)):
         if members[i]:
@@ -89,7 +89,7 @@ def metropolis_step(
 ) -> bool:
     """Propose a subset of uniform size, uniform among those of that size; accept or keep. True if accepted.
 
-    The proposal favours sizes of which there are few subsets: a given S is proposed with probability 1/(N·C(N, |S|)).
+    The proposal favors sizes of which there are few subsets: a given S is proposed with probability 1/(N·C(N, |S|)).
     ``corrected`` divides this out, so that the chain's stationary distribution is Φ; without it, the ratio of
     potentials alone decides, as in the paper.
     """
@@ -112,7 +112,7 @@ def metropolis_step(
 
 @njit(error_model="numpy")
 def log_binomial(n: int, k: int) -> float:
-    """Logarithm of the number of k-subsets of n things."""
+    """Return the logarithm of the number of k-subsets of n things."""
     return math.lgamma(n + 1.0) - math.lgamma(k + 1.0) - math.lgamma(n - k + 1.0)
 
 

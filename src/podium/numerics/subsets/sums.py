@@ -29,7 +29,7 @@ _NEGLIGIBLE = -42.0  # e^-42 · 1,000 sizes is below the rounding error of Z
 
 @njit(cache=True, error_model="numpy")
 def sizes_that_matter(scores: np.ndarray) -> np.ndarray:
-    """Mask (N + 1,) of subset sizes whose total weight is not negligible. ``scores`` have their maximum at 0."""
+    """Return a mask (N + 1,) of subset sizes whose weight is not negligible. ``scores`` have their maximum at 0."""
     n = len(scores)
     best = np.sort(scores)[::-1]
     mean = best.mean()
@@ -49,7 +49,7 @@ def sizes_that_matter(scores: np.ndarray) -> np.ndarray:
 
 @njit(cache=True, error_model="numpy", fastmath={"contract"})
 def symmetric_polynomial(z: np.ndarray, m: int, table: np.ndarray) -> float:
-    """``e_m(z)``; rows of ``table`` (N + 1, ≥ m + 1) are filled where the way to it leads through them."""
+    """Return ``e_m(z)``; rows of ``table`` (N + 1, ≥ m + 1) are filled where the way to it leads through them."""
     n = len(z)
     table[0, 0] = 1.0
     for i in range(1, n + 1):
@@ -90,7 +90,7 @@ def _add_inclusion(
 
 @njit(cache=True, error_model="numpy")
 def log_subset_sum(scores: np.ndarray, derivative: np.ndarray, membership: np.ndarray) -> float:
-    """``log Z`` of one list of at most ``LONGEST`` scores.
+    """Return ``log Z`` of one list of at most ``LONGEST`` scores.
 
     ``derivative`` (N,) receives ∂ log Z/∂s, ``membership`` (N,) the probability that each document is in the subset
     drawn.

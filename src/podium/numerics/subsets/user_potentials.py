@@ -1,4 +1,4 @@
-"""Chains over subsets for a potential that the user defines.
+"""Chains over subsets for a potential of the user's own.
 
 The potential is a compiled function (``numba.njit``)
 
@@ -23,7 +23,7 @@ from podium.numerics.subsets.sampling import log_binomial, propose_subset
 
 
 def chain_for(log_potential: Callable[..., float]) -> tuple[Any, Any, Any, Any]:
-    """``fill``, ``sweep``, ``step``, ``add_slope`` as in :mod:`podium.numerics.subsets.sampling`, for any potential."""
+    """Return the moves of :mod:`podium.numerics.subsets.sampling` (fill, sweep, step, add_slope) for a potential."""
     if not hasattr(log_potential, "py_func"):
         raise ValueError("a user-defined potential must be compiled: decorate it with numba.njit")
 
