@@ -78,7 +78,7 @@ def test_the_best_candidate_is_kept(queries: Queries) -> None:
 
 
 def test_choosing_needs_something_to_choose_by(queries: Queries) -> None:
-    with pytest.raises(ValueError, match="nothing to choose by: give eval_set"):
+    with pytest.raises(ValueError, match="needs validation queries: give eval_set"):
         Restarts(STEPS, 1, [(ListNetLoss(), Linear())] * 2).fit(problem(queries, validated=False))
 
 

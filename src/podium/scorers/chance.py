@@ -1,4 +1,4 @@
-"""Scores that know nothing: a hash of a row's features."""
+"""Scores without information: a hash of each row's features."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from podium.scorers.base import Model, Scorer
 class HashModel(Model):
     """A number in [0, 1) from a seed and a row of features.
 
-    It does not depend on the other rows, nor on how the row is stored: zeros count nothing and values are taken as
+    It depends neither on the other rows nor on how the row is stored: zeros add nothing and values are taken as
     float64, so float32, float64 and sparse rows of equal values agree.
     """
 
@@ -40,7 +40,7 @@ class HashModel(Model):
     def from_arrays(cls, scorer: Scorer | None, arrays: Arrays) -> Self:
         seed: Any = arrays.get("seed")
         if not isinstance(seed, np.ndarray) or seed.shape != () or seed.dtype.kind != "i" or seed < 0:
-            raise ValueError("the model's 'seed' must be one whole number that is not negative")
+            raise ValueError("the model's 'seed' must be one whole number, at least 0")
         return cls(int(seed))
 
 
@@ -57,7 +57,7 @@ def _hash_values(values: np.ndarray, salts: np.ndarray) -> np.ndarray:
 
 
 def _mix(x: np.ndarray) -> np.ndarray:
-    """The finaliser of SplitMix64: every bit of the input stirs every bit of the output."""
+    """Return SplitMix64's finalizer of each word: every bit of the input affects every bit of the output."""
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return x ^ (x >> np.uint64(31))

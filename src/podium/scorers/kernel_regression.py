@@ -3,7 +3,7 @@
     score(x) = Σ_i K(x_i, x) y_i / Σ_i K(x_i, x),      K(x_i, x) = exp(−½ Σ_l a_l² (x_il − x_l)²)
 
 Nadaraya & Watson's estimator over all training documents, or a sample of them (landmarks): the scorer of StructRank
-(Huang & Frey, NIPS 2008). What is learned are the widths a.
+(Huang & Frey, NIPS 2008). The widths a are learned.
 
 All work is matrix products: distances are one product of the a-scaled features, and with W_xi = p_xi (y_i − score(x)),
 p = K/ΣK, whose rows sum to 0, the derivative is
@@ -40,7 +40,7 @@ class KernelModel(SmoothModel):
         self.features = features
         self.grades = grades
         self.n_features = features.shape[1]
-        # In training a document must not see the grades of its own query: landmarks are hidden by query id.
+        # In training a document must not see the grades of its own query: those landmarks are hidden from it.
         self._landmark_qids = landmark_qids
 
     def scores(self, queries: Queries) -> np.ndarray:
@@ -50,7 +50,7 @@ class KernelModel(SmoothModel):
         return scores
 
     def forward(self, queries: Queries) -> tuple[np.ndarray, Backward]:
-        """Scores of *training* queries: each one's own documents are left out of the sum."""
+        """Score *training* queries: each one's own documents are left out of the sum."""
         scores = np.empty(queries.n_documents)
         for rows, hidden in self._tiles(queries, leave_out=True):
             scores[rows] = self._probabilities(queries.features[rows], hidden) @ self.grades
@@ -67,7 +67,7 @@ class KernelModel(SmoothModel):
         return -self.theta * gradient
 
     def _probabilities(self, x: np.ndarray, hidden: np.ndarray | None) -> np.ndarray:
-        """(rows, landmarks) K/ΣK, computed from exponents so that far-away documents still get a nearest landmark."""
+        """Return (rows, landmarks) K/ΣK, from exponents: documents far from all landmarks still have a nearest one."""
         a = self.theta.astype(x.dtype)  # float32 features stay float32 through the products and the exponential
         z, landmarks = x * a, self.features.astype(x.dtype, copy=False) * a
         exponent = z @ landmarks.T
@@ -80,7 +80,7 @@ class KernelModel(SmoothModel):
         return exponent
 
     def _tiles(self, queries: Queries, *, leave_out: bool) -> Iterator[tuple[slice, np.ndarray | None]]:
-        """Slices of rows that fit in memory at once, with the landmarks to hide from each."""
+        """Yield slices of rows that fit in memory at once, with the landmarks to hide from each."""
         height = max(1, _TILE // max(len(self.grades), 1))
         if not leave_out or self._landmark_qids is None:
             for start in range(0, queries.n_documents, height):
@@ -110,15 +110,15 @@ class Kernel(Scorer):
     Parameters
     ----------
     n_landmarks : int, optional
-        Sum over this many training documents, drawn at random, instead of all: the cost of a score is proportional to
-        it.
+        Sum over this many training documents, drawn at random, instead of all. The cost of a score is proportional to
+        their number.
     leave_out : {"query", None}
-        In training, hide a document's own query from it (the default). None is the paper's way, in which a model reads
-        the answer; kept for comparison.
+        In training, hide a document's own query from it (the default). With None, as in the paper, the model sees the
+        grade it is to predict; for comparison only.
     initial : {"uniform", "ones"}
         Where the widths start: random in [0, 1], as in the paper, or all 1.
 
-    The grades are the values regressed on, so labels must be grades. The model keeps its landmarks' features.
+    The grades are the regression targets, so labels must be grades. The model holds its landmarks' features.
     """
 
     n_landmarks: int | None = None

@@ -1,4 +1,4 @@
-"""A sum of steps, each up or down at a threshold of one feature."""
+"""A sum of step functions, each of one feature."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from podium.scorers.base import Model, Scorer
 class StepModel(Model):
     """``score(x) = Σ weight · [x[feature] > threshold]``.
 
-    Steps of one feature are kept together, lowest threshold first, and equal ones are added up: scoring then takes one
-    binary search per document and feature, however many rounds of boosting there were.
+    Steps of one feature are stored together, lowest threshold first, and equal ones are added up: scoring then takes
+    one binary search per document and feature, however many rounds of boosting there were.
     """
 
     n_features: int
@@ -53,7 +53,7 @@ class StepModel(Model):
         feature = require_array(arrays, "feature", (None,))
         whole = n_features.is_integer() and (feature == np.floor(feature)).all()
         if not whole or (feature < 0).any() or (feature >= n_features).any():
-            raise ValueError(f"the model's 'feature' must hold numbers of its {n_features:g} features")
+            raise ValueError(f"the model's 'feature' must hold whole numbers from 0 to {n_features - 1:g}")
         shape = (len(feature),)
         return cls(
             int(n_features), feature, require_array(arrays, "threshold", shape), require_array(arrays, "weight", shape)
@@ -61,7 +61,7 @@ class StepModel(Model):
 
 
 class Steps(Scorer):
-    """The scorer of rankers that are boosted from thresholds on single features."""
+    """The scorer of rankers boosted from thresholds on single features."""
 
     model_class: ClassVar[type[StepModel]] = StepModel
 

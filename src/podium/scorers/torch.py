@@ -35,7 +35,7 @@ class TorchModel(SmoothModel):
 
     @classmethod
     def of(cls, module: Any, scorer: Torch, random_state: Any = None) -> Self:
-        """The model with the module's own parameters as they are."""
+        """Return the model with the module's own parameters as they are."""
         theta = np.concatenate([_flat(p) for _, p in _trainable(module)] or [np.empty(0)])
         return cls(theta, module, scorer.per, str(scorer.device), scorer.l2, random_state)
 
@@ -102,7 +102,7 @@ class TorchModel(SmoothModel):
 
     @contextmanager
     def _own_randomness(self) -> Iterator[None]:
-        """Dropout draws from this model's own stream, and leaves the program's alone."""
+        """Let dropout draw from this model's own random numbers and leave the program's alone."""
         import torch
 
         before = torch.get_rng_state()
@@ -114,7 +114,7 @@ class TorchModel(SmoothModel):
             torch.set_rng_state(before)
 
     def to_module(self) -> Any:
-        """A copy of the module with the learned parameters, for use in PyTorch."""
+        """Return a copy of the module with the learned parameters, for use in PyTorch."""
         import torch
 
         module = deepcopy(self.module).eval()
@@ -129,7 +129,7 @@ class TorchModel(SmoothModel):
 
     @classmethod
     def from_arrays(cls, scorer: Scorer | None, arrays: Arrays) -> Self:
-        """The model, given a scorer whose module has the same architecture as the one whose state this is."""
+        """Return the model, given a scorer whose module has the architecture of the saved one."""
         import torch
 
         if not isinstance(scorer, Torch) or not isinstance(scorer.module, torch.nn.Module):
@@ -154,16 +154,16 @@ class Torch(Scorer):
         ``"list"``: it is called with the documents of one list at a time, and may compare them (attention). Predicting
         then needs query ids.
     initialize : {"given", "reset"}
-        Training starts at the module's parameters as given, or every part of it that has ``reset_parameters`` is reset
-        first, each run (restart) with other random numbers.
+        Start from the module's parameters as given, or first reset every part that has ``reset_parameters``, in each
+        run (restart) with other random numbers.
     device : str
         Where the module runs; features and scores are copied there and back.
     l2 : float
         Penalty ``l2/2 ‖parameters‖²``.
 
     Computed in the type of the module's parameters, usually float32. Features are standardized before they reach the
-    module (``normalize="standard"``), so a module need not do so. Running statistics, as of BatchNorm, are those of the
-    last training step, whichever epoch was best; LayerNorm has none.
+    module (``normalize="standard"``), so a module need not do so. Running statistics, as in BatchNorm, are those of
+    the last training step, whichever epoch was best; LayerNorm has none.
 
     A saved ranker holds the module's weights but not its code: ``podium.load(path, module=...)``.
     """
@@ -204,10 +204,10 @@ class Torch(Scorer):
 
 @contextmanager
 def enough_torch_threads(queries: Queries) -> Iterator[None]:
-    """Within this, PyTorch uses one thread for a batch too small to be worth sharing.
+    """Limit PyTorch to one thread, within this context, for a batch too small to be worth sharing.
 
-    Its threads and those of Podium's kernels may be of one OpenMP library, and wait for each other: small operations
-    were found to take 90 times as long when a parallel kernel had run before PyTorch was imported.
+    Waking its threads can take much longer than a small operation, 90 times as long where another OpenMP library was
+    loaded before PyTorch.
     """
     import torch
 
@@ -227,7 +227,7 @@ def _trainable(module: Any) -> list[tuple[str, Any]]:
 
 
 def _flat(tensor: Any) -> np.ndarray:
-    """A tensor as a flat float64 array of its own."""
+    """Return a tensor as a flat float64 array of its own."""
     import torch
 
     return tensor.detach().to("cpu", torch.float64).reshape(-1).clone().numpy()  # type: ignore[no-any-return]
@@ -245,7 +245,7 @@ def _writable(features: np.ndarray) -> np.ndarray:
 
 
 def _seeded(seed: int) -> Any:
-    """The state of PyTorch's random numbers that begin with this seed."""
+    """Return the state of PyTorch's random numbers that begin with this seed."""
     import torch
 
     return torch.Generator().manual_seed(seed).get_state()

@@ -1,4 +1,4 @@
-"""The contract of a trainer: a problem in, a fitted model and the story of its training out."""
+"""The contract of a trainer: from a problem to a fitted model and its training history."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["Convergence", "Fit", "Problem", "Progress", "Trainer", "Validation"]
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Where a training run is, as told to a callback after each iteration or epoch."""
+    """The state of a training run after an iteration or epoch, for callbacks."""
 
     iteration: int
     loss: float
@@ -33,17 +33,17 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Validation:
-    """Queries kept aside, and the metric that judges a model on them (higher is better)."""
+    """Validation queries, and the metric that judges a model on them (higher is better)."""
 
     queries: Queries
     metric: Metric
 
     def judge(self, model: Model) -> float:
-        """Mean of the metric over the queries it is defined for."""
+        """Return the mean of the metric over the queries it is defined for."""
         return self.judge_scores(model.scores(self.queries))
 
     def judge_scores(self, scores: np.ndarray) -> float:
-        """The same of scores that are known already."""
+        """Return the same for known scores."""
         q = self.queries
         values = self.metric.per_query(scores, q.labels, q.offsets, q.document_ids)
         defined = values[~np.isnan(values)]
@@ -52,7 +52,7 @@ class Validation:
 
 @dataclass(frozen=True)
 class Problem:
-    """All that a trainer is given."""
+    """What a trainer receives."""
 
     loss: Loss
     scorer: Scorer
@@ -63,7 +63,7 @@ class Problem:
     validation: Validation | None = None
     rng: np.random.Generator = field(default_factory=np.random.default_rng)
     callback: Callable[[Progress], Any] | None = None
-    """Told the progress; returning True stops the training."""
+    """Called with the progress; returning True stops the training."""
     verbose: int = 0
 
     def bind_loss(self) -> BoundLoss:
@@ -97,7 +97,7 @@ class Convergence:
     """What this trainer calls one of the ``n_iter``: iteration, epoch, tree or round."""
 
     def as_dict(self) -> dict[str, Any]:
-        """As plain values that JSON can hold."""
+        """Return the fields as plain values that JSON can hold."""
         return asdict(self)
 
     @classmethod
@@ -108,7 +108,7 @@ class Convergence:
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """What training gives."""
+    """The result of training."""
 
     model: Model
     loss_parameters: np.ndarray
@@ -116,7 +116,7 @@ class Fit:
 
 
 class Trainer(Parameterized):
-    """Base of all trainers. A trainer holds settings, never data."""
+    """Base class of all trainers. A trainer holds settings, never data."""
 
     needs_gradient: ClassVar[bool] = False
     """Must the loss's gradient be the derivative of its value? (A line search compares the two.)"""

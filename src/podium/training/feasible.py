@@ -1,4 +1,4 @@
-"""Stochastic gradient steps that never leave a feasible set: non-negative parameters inside an L1 ball."""
+"""Stochastic gradient steps within a feasible set: non-negative parameters inside an L1 ball."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ class Feasible(Stochastic):
     Parameters
     ----------
     radius : float, optional
-        Of the L1 ball; chosen on validation queries in the paper. None: only the signs are constrained.
+        Radius of the L1 ball; chosen on validation queries in the paper. None: only the signs are constrained.
     epochs, learning_rate, decay, batch_size, patience, restarts
-        As in :class:`podium.training.Stochastic`; the rate falls by ``decay`` after each epoch.
+        As in :class:`podium.training.Stochastic`; the rate is multiplied by ``decay`` after each epoch.
     keep : {"shrink", "project"}
-        What to do with a step that would leave the set: halve it until it does not (the paper's way; a step that
-        cannot stay inside at all is left out), or move to the nearest feasible point (Euclidean projection).
+        What to do with a step that would leave the set: halve it until it does not, as in the paper (a step that
+        stays outside is left out), or move to the nearest feasible point (Euclidean projection).
     """
 
     schedule: ClassVar[str] = "exponential"  # type: ignore[misc]
@@ -86,7 +86,7 @@ def _scaled_into(theta: np.ndarray, radius: float) -> np.ndarray:
 
 
 def project(theta: np.ndarray, radius: float | None) -> np.ndarray:
-    """The nearest point with all entries ≥ 0 and sum ≤ ``radius``.
+    """Return the nearest point with all entries ≥ 0 and sum ≤ ``radius``.
 
     Subtract the amount that makes the positive parts sum to the radius (Duchi et al., ICML 2008).
 

@@ -16,7 +16,7 @@ __all__ = ["LBFGS"]
 
 
 class LBFGS(Trainer):
-    """SciPy's L-BFGS-B on the mean loss over queries; the trainer of choice for smooth losses and linear scorers.
+    """SciPy's L-BFGS-B on the mean loss over queries: the trainer for smooth losses and linear scorers.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ class LBFGS(Trainer):
     patience : int, optional
         With validation queries: stop after this many iterations without a better validation metric.
 
-    An L1 penalty is solved exactly: each penalised weight is split into its positive and negative part, both bounded by
+    An L1 penalty is solved exactly: each penalized weight is split into its positive and negative part, both bounded by
     zero, so weights that vanish are exact zeros.
     """
 
@@ -61,7 +61,7 @@ class LBFGS(Trainer):
 
         def value_and_gradient(u: np.ndarray) -> tuple[float, np.ndarray]:
             value, gradient = function(split.join(u))
-            return split.penalized(u, value, gradient)
+            return split.add_penalty(u, value, gradient)
 
         def after_iteration(intermediate_result: Any) -> None:  # SciPy looks for this parameter name
             if monitor.update(split.join(intermediate_result.x), float(intermediate_result.fun)):
@@ -114,14 +114,14 @@ class LBFGS(Trainer):
 
 
 def _at_rounding(losses: list[float]) -> bool:
-    """Whether the last iteration gained so little that a line search can fail for rounding alone."""
+    """Return whether the last iteration gained so little that a line search can fail by rounding alone."""
     return len(losses) > 1 and losses[-2] - losses[-1] <= 1e-10 * max(1.0, abs(losses[-1]))
 
 
 class _Split:
-    """Weights under an L1 penalty as differences of two non-negative variables; the others as they are.
+    """Parameters as the optimizer sees them: those under an L1 penalty as differences of two non-negative variables.
 
-    The variables are ``u = (theta with its negative parts cut off, negative parts of the penalised weights)``.
+    The variables are ``u = (theta with its negative parts cut off, negative parts of the penalized weights)``.
     """
 
     def __init__(
@@ -136,30 +136,30 @@ class _Split:
         for i, (low, high) in enumerate(loss_bounds, n_model):
             self.low[i] = -np.inf if low is None else low
             self.high[i] = np.inf if high is None else high
-        self.penalised = np.flatnonzero(strength)
-        self.strength = strength[self.penalised]
+        self.penalized_weights = np.flatnonzero(strength)
+        self.strength = strength[self.penalized_weights]
 
     def bounds(self) -> Any:
         from scipy.optimize import Bounds
 
-        low = np.append(self.low, np.zeros(len(self.penalised)))
-        low[self.penalised] = 0.0
-        high = np.append(self.high, np.full(len(self.penalised), np.inf))
+        low = np.append(self.low, np.zeros(len(self.penalized_weights)))
+        low[self.penalized_weights] = 0.0
+        high = np.append(self.high, np.full(len(self.penalized_weights), np.inf))
         return Bounds(low, high) if np.isfinite(low).any() or np.isfinite(high).any() else None
 
     def separate(self, theta: np.ndarray) -> np.ndarray:
-        u = np.concatenate((theta, np.maximum(-theta[self.penalised], 0.0)))
-        u[self.penalised] = np.maximum(theta[self.penalised], 0.0)
+        u = np.concatenate((theta, np.maximum(-theta[self.penalized_weights], 0.0)))
+        u[self.penalized_weights] = np.maximum(theta[self.penalized_weights], 0.0)
         return u
 
     def join(self, u: np.ndarray) -> np.ndarray:
         theta = u[: self.n].copy()
-        theta[self.penalised] -= u[self.n :]
+        theta[self.penalized_weights] -= u[self.n :]
         return theta
 
-    def penalized(self, u: np.ndarray, value: float, gradient: np.ndarray) -> tuple[float, np.ndarray]:
-        """The objective and its gradient in ``u``, the L1 penalty included: it is linear there."""
-        both = np.concatenate((gradient, -gradient[self.penalised]))
-        both[self.penalised] += self.strength
+    def add_penalty(self, u: np.ndarray, value: float, gradient: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return the objective and its gradient in ``u``, including the L1 penalty, which is linear there."""
+        both = np.concatenate((gradient, -gradient[self.penalized_weights]))
+        both[self.penalized_weights] += self.strength
         both[self.n :] += self.strength
-        return value + float(self.strength @ (u[self.penalised] + u[self.n :])), both
+        return value + float(self.strength @ (u[self.penalized_weights] + u[self.n :])), both

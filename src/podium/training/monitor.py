@@ -1,4 +1,4 @@
-"""Follows a training run: its curve, its best parameters, when to stop, and what to tell the user."""
+"""Training runs under way: their curves, best parameters and messages, and when to stop."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from podium.training.base import Convergence, Fit, Problem, Progress, Validation
 
 
 class Watch:
-    """The curves of one run, its best iteration, when to stop, and what to tell the user.
+    """The curves of one run and its best iteration; says when to stop, and informs the user.
 
     The best iteration is the one with the highest validation metric; the earliest of equals.
     """
@@ -37,11 +37,11 @@ class Watch:
         self.validation: list[float] = []
         self.best_iter: int | None = None
         self.reason: str | None = None
-        """Why the run was stopped from here; None if it was not."""
+        """Why the run was stopped here; None if it was not."""
         self.out_of_patience = False
 
     def record(self, loss: float, judged: float | None) -> bool:
-        """Record the end of an iteration; True if the run should stop."""
+        """Record the end of an iteration; return whether the run should stop."""
         self.losses.append(loss)
         if judged is not None:
             if self.best_iter is None or judged > self.validation[self.best_iter - 1]:
@@ -83,7 +83,7 @@ class Watch:
 
 
 class Monitor(Watch):
-    """Keeps the last and the best parameters of one run.
+    """The last and the best parameters of one run.
 
     ``theta`` here is the model's parameters followed by the loss's own. Without validation queries, the last are the
     best.
@@ -99,19 +99,19 @@ class Monitor(Watch):
         self.best: np.ndarray | None = None
 
     def update(self, theta: np.ndarray, loss: float) -> bool:
-        """Record the end of an iteration; True if the run should stop."""
+        """Record the end of an iteration; return whether the run should stop."""
         self.last = theta.copy()
         return self.record(loss, self._judge(theta))
 
     def chosen(self, *, best: bool) -> np.ndarray:
-        """The parameters to keep."""
+        """Return the parameters to keep."""
         theta = self.best if best and self.best is not None else self.last
         if theta is None:
             raise RuntimeError("training ended before its first iteration")
         return theta
 
     def fit(self, convergence: Convergence, *, best: bool) -> Fit:
-        """The result of the run, with the curves filled in."""
+        """Return the result of the run."""
         theta = self.chosen(best=best)
         n = len(self.model.theta)
         return Fit(self.model.at(theta[:n].copy()), theta[n:].copy(), convergence)
@@ -126,7 +126,7 @@ class Monitor(Watch):
 
 
 def warn_not_converged(message: str) -> None:
-    """A warning of scikit-learn's class, which users of its estimators know how to filter."""
+    """Warn with scikit-learn's class, which users of its estimators know how to filter."""
     from sklearn.exceptions import ConvergenceWarning
 
     warnings.warn(message, ConvergenceWarning, stacklevel=2)

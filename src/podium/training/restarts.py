@@ -1,4 +1,4 @@
-"""Several starts, several settings, side by side: the best on the validation queries is kept."""
+"""Training from several starts and with several settings; the best on the validation queries is kept."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ class BestFit(Fit):
     """The best of several fits."""
 
     candidate: int = 0
-    """Which of the candidates it is of."""
+    """The number of the setting it was trained with."""
 
 
 class Restarts(Trainer):
-    """Train every candidate from several random starts.
+    """Training of each setting from several random starts.
 
     Parameters
     ----------
     trainer : Trainer
-        What each run is trained by.
+        Trains each run.
     restarts : int
-        Runs per candidate.
+        Runs per setting.
     candidates : sequence of (Loss, Scorer), optional
         Settings to choose between, in place of the problem's own. Choosing needs validation queries: losses of
         different settings cannot be compared.
@@ -40,8 +40,8 @@ class Restarts(Trainer):
         Processes; None or 1 stays in this one, −1 takes all cores. The result is the same.
 
     The run with the best validation metric is kept; without validation queries, the one with the lowest objective. The
-    first run is always done here, so that compiled code is in the cache before processes ask for it. Callbacks are
-    told of the epochs of runs done here, not of those in other processes.
+    first run is always done in this process, so that compiled code is in the cache before other processes need it.
+    Callbacks are called for runs in this process only.
     """
 
     trainer: Trainer
@@ -54,10 +54,7 @@ class Restarts(Trainer):
         require_count("restarts", self.restarts)
         candidates = self.candidates or [(problem.loss, problem.scorer)]
         if len(candidates) > 1 and problem.validation is None:
-            raise ValueError(
-                f"there are {len(candidates)} settings to choose from, and nothing to choose by: give eval_set, "
-                "validation queries"
-            )
+            raise ValueError(f"choosing between {len(candidates)} settings needs validation queries: give eval_set")
         callback = _Callback(problem)
         runs = [
             replace(problem, loss=loss, scorer=scorer, rng=rng, callback=callback)
@@ -79,18 +76,18 @@ class Restarts(Trainer):
             interrupted = True
             warn_not_converged(f"restarts: interrupted after {len(fits)} of {len(runs)} runs; the best so far is kept")
         best = max(range(len(fits)), key=lambda i: merit(fits[i]))  # the first of equals
-        story = fits[best].convergence
+        history = fits[best].convergence
         if len(runs) > 1:
-            story = replace(
-                story,
-                message=f"run {best + 1} of {len(runs)} was best: {story.message}",
+            history = replace(
+                history,
+                message=f"run {best + 1} of {len(runs)} was best: {history.message}",
                 n_evaluations=sum(fit.convergence.n_evaluations for fit in fits),
                 interrupted=interrupted,
             )
-        return BestFit(fits[best].model, fits[best].loss_parameters, story, best // self.restarts)
+        return BestFit(fits[best].model, fits[best].loss_parameters, history, best // self.restarts)
 
     def _fits(self, runs: list[Problem]) -> Iterator[Fit]:
-        """The fit of each run, in order."""
+        """Yield the fit of each run, in order."""
         if self.n_jobs in (None, 1) or len(runs) == 1:
             yield from map(self._fit_one, runs)
             return
@@ -106,17 +103,17 @@ class Restarts(Trainer):
         if self.early_stopping or run.validation is None:
             return self.trainer.fit(run)
         fit = self.trainer.fit(replace(run, validation=None))
-        story = replace(
+        history = replace(
             fit.convergence,
             validation=(run.validation.judge(fit.model),),
             metric=str(run.validation.metric),
             best_iter=fit.convergence.n_iter,
         )
-        return replace(fit, convergence=story)
+        return replace(fit, convergence=history)
 
 
 class _Callback:
-    """The problem's own callback; remembers that it asked to stop, which is meant for all runs."""
+    """The problem's own callback; remembers that it asked to stop, which applies to all runs."""
 
     def __init__(self, problem: Problem) -> None:
         self.tell = problem.callback
@@ -128,16 +125,16 @@ class _Callback:
 
 
 def merit(fit: Fit) -> float:
-    """What decides between runs, higher is better."""
-    story = fit.convergence
-    if story.best_iter is not None:
-        return max(story.validation)
-    return -story.losses[-1] if story.losses else float("-inf")
+    """Return what decides between runs, higher is better."""
+    history = fit.convergence
+    if history.best_iter is not None:
+        return max(history.validation)
+    return -history.losses[-1] if history.losses else float("-inf")
 
 
 def _report(problem: Problem, done: int, of: int, fit: Fit) -> None:
-    story = fit.convergence
-    judged = None if story.best_iter is None else merit(fit)
+    history = fit.convergence
+    judged = None if history.best_iter is None else merit(fit)
     if problem.verbose > 0:
-        found = "" if judged is None else f"   {story.metric} {judged:.4f}"
-        print(f"[podium] run {done:3d} of {of}   {story.n_iter} {story.step}s{found}", file=sys.stderr)
+        found = "" if judged is None else f"   {history.metric} {judged:.4f}"
+        print(f"[podium] run {done:3d} of {of}   {history.n_iter} {history.step}s{found}", file=sys.stderr)

@@ -44,7 +44,7 @@ class Stochastic(Trainer):
         one with the lowest training objective where there are no validation queries.
 
     With validation queries, the parameters of the best epoch are kept, otherwise those of the last. Ctrl-C ends the
-    training and keeps what it would have kept had this been the last epoch. An L1 penalty needs ``"sgd"`` or
+    training and keeps what would have been kept had this been the last epoch. An L1 penalty needs ``"sgd"`` or
     ``"momentum"``.
     """
 
@@ -59,7 +59,7 @@ class Stochastic(Trainer):
     restarts: int = 1
 
     def rate(self, epoch: int) -> float:
-        """The learning rate of an epoch, counted from 0."""
+        """Return the learning rate of an epoch, counted from 0."""
         if self.schedule == "sqrt":
             return self.learning_rate / math.sqrt(epoch + 1)
         if self.schedule == "exponential":
@@ -67,7 +67,7 @@ class Stochastic(Trainer):
         return self.learning_rate
 
     def start(self, objective: Objective, rng: np.random.Generator) -> np.ndarray:
-        """Where a run starts: the model's parameters followed by the loss's own."""
+        """Return the start of a run: the model's parameters followed by the loss's own."""
         return objective.initial()
 
     def epoch(self, objective: Objective, theta: np.ndarray, l1: np.ndarray) -> Epoch:
@@ -76,10 +76,10 @@ class Stochastic(Trainer):
 
     def fit(self, problem: Problem) -> Fit:
         self._check()
-        runs: list[_Run] = []
+        runs: list[_StochasticRun] = []
         with quiet_blas():
             for rng in problem.rng.spawn(self.restarts):
-                run = _Run(self, problem, rng)
+                run = _StochasticRun(self, problem, rng)
                 run.train()
                 runs.append(run)
                 if run.interrupted:
@@ -93,13 +93,13 @@ class Stochastic(Trainer):
         fit = best.monitor.fit(best.convergence(), best=True)
         if len(runs) == 1:
             return fit
-        story = replace(
+        history = replace(
             fit.convergence,
             message=f"run {runs.index(best) + 1} of {len(runs)} was best: {best.message}",
             n_evaluations=sum(len(run.monitor.losses) for run in runs),
             interrupted=runs[-1].interrupted,
         )
-        return replace(fit, convergence=story)
+        return replace(fit, convergence=history)
 
     def _check(self) -> None:
         require_count("epochs", self.epochs)
@@ -115,7 +115,7 @@ class Stochastic(Trainer):
         require_count("restarts", self.restarts)
 
 
-class _Run:
+class _StochasticRun:
     """One run from one start."""
 
     def __init__(self, settings: Stochastic, problem: Problem, rng: np.random.Generator) -> None:
@@ -159,7 +159,7 @@ class _Run:
         return self.objective.split(theta)[0].penalty()[0] + float(self.l1 @ np.abs(theta))
 
     def merit(self) -> float:
-        """What decides between runs, higher is better."""
+        """Return what decides between runs, higher is better."""
         if self.monitor.best_iter is not None:
             return self.monitor.validation[self.monitor.best_iter - 1]
         theta = self.monitor.chosen(best=True)

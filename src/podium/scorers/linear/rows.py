@@ -1,4 +1,4 @@
-"""What a linear function does with rows of features, dense or sparse, inside compiled loops.
+"""Products with rows of features, dense or sparse, inside compiled loops.
 
 Compiled code receives features as :func:`as_rows` gives them: a C-ordered array, or the three arrays of a CSR matrix.
 :func:`score_rows` and :func:`add_rows` are written for both, so that a loop over queries is written once. Features keep
@@ -15,7 +15,7 @@ from numba.extending import overload
 
 from podium.data.features import Features
 
-REORDER = {"contract", "reassoc", "nsz"}  # lets sums vectorise; infinities and NaN keep their meaning
+REORDER = {"contract", "reassoc", "nsz"}  # lets sums vectorize; infinities and NaN keep their meaning
 
 
 def as_rows(features: Features) -> np.ndarray | tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -24,12 +24,12 @@ def as_rows(features: Features) -> np.ndarray | tuple[np.ndarray, np.ndarray, np
 
 
 def score_rows(rows: Any, start: int, stop: int, coef: np.ndarray, intercept: float, out: np.ndarray) -> None:
-    """``out = rows[start:stop] @ coef + intercept``; a row's score does not depend on the rows around it."""
+    """Set ``out = rows[start:stop] @ coef + intercept``; a row's score does not depend on the rows around it."""
     raise NotImplementedError("for compiled code only")
 
 
 def add_rows(rows: Any, start: int, stop: int, weights: np.ndarray, out: np.ndarray) -> None:
-    """``out += rows[start:stop].T @ weights``."""
+    """Add ``rows[start:stop].T @ weights`` to ``out``."""
     raise NotImplementedError("for compiled code only")
 
 

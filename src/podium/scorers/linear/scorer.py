@@ -28,7 +28,7 @@ class LinearTable(NamedTuple):
     inverse_scale: np.ndarray
     has_intercept: bool
     coef: np.ndarray
-    """(n_features + 1,) weights of the features as they come, then the intercept."""
+    """(n_features + 1,) weights of the features as given, then the intercept."""
     theta: np.ndarray
     """(n_parameters,) weights of standardized features, then the intercept if there is one."""
     scores: np.ndarray
@@ -75,8 +75,8 @@ score_documents = compiled(_score_documents)
 class LinearModel(CompiledModel):
     """``scores = features @ coef + intercept``.
 
-    It is learned in the coordinates of standardized features: ``coef = theta * inverse_scale``. So the features are
-    read as they are, never copied, and yet the optimiser and the penalties see features of unit variance.
+    It is learned in the coordinates of standardized features: ``coef = theta * inverse_scale``. The features are read
+    as they are, never copied, and yet the optimizer and the penalties see features of unit variance.
     """
 
     kernels: ClassVar[Kernels] = Kernels(*map(compiled, (_begin, _forward, _backward, _finish)))
@@ -101,7 +101,7 @@ class LinearModel(CompiledModel):
 
     @property
     def coef(self) -> np.ndarray:
-        """(n_features,) weight of each feature as it comes, not standardized."""
+        """(n_features,) weight of each feature as given, not standardized."""
         return self.theta[: self.n_features] * self.inverse_scale
 
     @property
@@ -142,20 +142,20 @@ class LinearModel(CompiledModel):
 
     @classmethod
     def from_coefficients(cls, coef: np.ndarray, intercept: float = 0.0) -> Self:
-        """The model with these weights of the features as they come."""
+        """Return the model with these weights of the features as given."""
         return cls(np.append(coef, intercept), has_intercept=True)
 
 
 class Linear(Scorer):
-    """Linear scorer: ``score(x) = coef · x``, plus an intercept where the loss can see one.
+    """Linear scorer: ``score(x) = coef · x``, plus an intercept if the loss depends on one.
 
     Parameters
     ----------
     l1, l2 : float
         Penalties ``l1 ‖w‖₁ + l2/2 ‖w‖²`` added to the mean loss over queries, where ``w`` are the weights of the
-        normalised features. With ``l1`` many weights become exactly zero.
+        normalized features. With ``l1`` many weights become exactly zero.
 
-    Adding a constant to all scores of a list leaves most losses as they are; then there is no intercept.
+    Most losses do not change when a constant is added to all scores of a list; there is then no intercept.
     """
 
     l1: float = 0.0

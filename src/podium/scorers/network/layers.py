@@ -1,7 +1,7 @@
-"""Dense layers inside compiled loops: what small networks are made of.
+"""Dense layers of small networks, inside compiled loops.
 
 Documents are columns here: a block of them is a (width, documents) array, so that loops run along documents and
-vectorise however narrow a layer is. Everything is computed in the features' own type; sums over blocks are float64.
+vectorize however narrow a layer is. Everything is computed in the features' own type; sums over blocks are float64.
 
 A network's weights are one flat array: for each layer its matrix (outputs × inputs, row by row), then its biases. Its
 activations are one flat array too: for each layer, inputs included, a (width, documents) block.
@@ -32,7 +32,7 @@ _WORTH_BLAS = 1 << 19  # multiplications of one product; below, a call costs mor
 
 
 def initial_weights(sizes: np.ndarray, activation: int, rng: np.random.Generator) -> np.ndarray:
-    """Random weights that keep the scale of what goes through a layer, and no biases."""
+    """Return random weights that keep the scale of values from layer to layer, and biases of 0."""
     gain = 2.0 if activation == RELU else 1.0
     parts = []
     for n_in, n_out in zip(sizes[:-1].tolist(), sizes[1:].tolist(), strict=True):
@@ -41,14 +41,14 @@ def initial_weights(sizes: np.ndarray, activation: int, rng: np.random.Generator
 
 
 def is_weight(sizes: np.ndarray) -> np.ndarray:
-    """(n_weights,) which entries of the flat array are not biases."""
+    """Return (n_weights,) which entries of the flat array are not biases."""
     pairs = zip(sizes[:-1].tolist(), sizes[1:].tolist(), strict=True)
     return np.concatenate([np.repeat([True, False], [n_in * n_out, n_out]) for n_in, n_out in pairs])
 
 
 @intrinsic  # type: ignore[untyped-decorator]
 def apart(typingctx: Any) -> Any:
-    """Called in a function, keeps it from being copied into its callers, which made them take a minute to compile."""
+    """Keep the function that calls this from being inlined, which made its callers take a minute to compile."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         builder.function.attributes.add("noinline")
@@ -60,28 +60,28 @@ def apart(typingctx: Any) -> Any:
 # Written out, since array expressions make Numba compile their error messages: ten seconds instead of one.
 @njit(error_model="numpy")
 def fill(out: np.ndarray, value: float) -> None:
-    """``out[:] = value``."""
+    """Set ``out[:] = value``."""
     for i in range(len(out)):
         out[i] = value
 
 
 @njit(error_model="numpy")
 def copy_into(out: np.ndarray, x: np.ndarray) -> None:
-    """``out[:] = x``."""
+    """Set ``out[:] = x``."""
     for i in range(len(out)):
         out[i] = x[i]
 
 
 @njit(error_model="numpy")
 def add_into(out: np.ndarray, x: np.ndarray) -> None:
-    """``out += x``."""
+    """Add ``x`` to ``out``."""
     for i in range(len(out)):
         out[i] += x[i]
 
 
 @njit(error_model="numpy")
 def total(sizes: np.ndarray) -> int:
-    """``sizes.sum()``."""
+    """Return ``sizes.sum()``."""
     result = 0
     for i in range(len(sizes)):
         result += sizes[i]
@@ -92,7 +92,7 @@ Rows = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
 
 def network_rows(features: Features) -> Rows:
-    """A matrix and the arrays of CSR, of which one is empty: a type of their own each would be compiled for anew."""
+    """Return a matrix and the arrays of CSR, one of them empty: two types would be compiled for twice."""
     if isinstance(features, np.ndarray):
         none = np.empty(0, np.int32)
         return features, np.empty(0, features.dtype), none, none
@@ -101,9 +101,9 @@ def network_rows(features: Features) -> Rows:
 
 @njit(error_model="numpy")
 def load_block(rows: Rows, start: int, scaling: np.ndarray, out: np.ndarray) -> None:
-    """``out`` (n_features, n) = the features of ``n`` documents from number ``start``, standardized.
+    """Set ``out`` (n_features, n) to the features of ``n`` documents from number ``start``, standardized.
 
-    ``scaling`` (2, n_features) are what is subtracted and what is then multiplied with.
+    ``scaling`` (2, n_features) holds what is subtracted, then what is multiplied by.
     """
     apart()
     dense, data, indices, bounds = rows
@@ -123,13 +123,13 @@ def load_block(rows: Rows, start: int, scaling: np.ndarray, out: np.ndarray) -> 
 
 @njit(error_model="numpy")
 def part(flat: np.ndarray, first: int, height: int, width: int) -> np.ndarray:
-    """The (height, width) block that begins with row ``first`` of rows of this width in a flat array."""
+    """Return the (height, width) block that begins with row ``first`` of rows of this width in a flat array."""
     return flat[first * width : (first + height) * width].reshape((height, width))
 
 
 @njit(fastmath=FAST, error_model="numpy")
 def transform(weights: np.ndarray, biases: np.ndarray, x: np.ndarray, out: np.ndarray) -> None:
-    """``out = weights @ x + biases``; rows beyond the last bias have none."""
+    """Set ``out = weights @ x + biases``; rows beyond the last bias have none."""
     apart()
     n_out, n_in = weights.shape
     if weights.size * x.shape[1] >= _WORTH_BLAS and n_out >= 8:
@@ -157,7 +157,7 @@ def transform(weights: np.ndarray, biases: np.ndarray, x: np.ndarray, out: np.nd
 
 @njit(fastmath=FAST, error_model="numpy")
 def transform_back(weights: np.ndarray, d_out: np.ndarray, d_x: np.ndarray) -> None:
-    """``d_x = weights.T @ d_out``."""
+    """Set ``d_x = weights.T @ d_out``."""
     apart()
     if weights.size * d_x.shape[1] >= _WORTH_BLAS:
         np.dot(weights.T, d_out, d_x)
@@ -173,7 +173,7 @@ def transform_back(weights: np.ndarray, d_out: np.ndarray, d_x: np.ndarray) -> N
 
 @njit(fastmath=FAST, error_model="numpy")
 def add_outer(d_out: np.ndarray, x: np.ndarray, d_weights: np.ndarray) -> None:
-    """``d_weights += d_out @ x.T``, flat and float64."""
+    """Add ``d_out @ x.T`` to ``d_weights``, which is flat and float64."""
     apart()
     n_out, n_in = len(d_out), len(x)
     if d_weights.size * x.shape[1] >= _WORTH_BLAS and n_out >= 8:
@@ -194,7 +194,7 @@ def add_outer(d_out: np.ndarray, x: np.ndarray, d_weights: np.ndarray) -> None:
 
 @njit(fastmath=FAST, error_model="numpy")
 def add_rows_sums(d_out: np.ndarray, d_biases: np.ndarray) -> None:
-    """``d_biases += d_out.sum(axis=1)`` for as many rows as there are biases."""
+    """Add ``d_out.sum(axis=1)`` to ``d_biases``, for as many rows as there are biases."""
     apart()
     for h in range(len(d_biases)):
         d, row_sum = d_out[h], 0.0
@@ -236,10 +236,10 @@ def deactivate(kind: int, y: np.ndarray, d: np.ndarray) -> None:
 def net_forward(
     sizes: np.ndarray, hidden: int, output: int, weights: np.ndarray, activations: np.ndarray, width: int
 ) -> np.ndarray:
-    """Fill in the activations above the inputs, for ``width`` documents; returns the (width,) outputs.
+    """Fill in the activations above the inputs, for ``width`` documents; return the (width,) outputs.
 
-    ``sizes`` are the widths of the layers from the features to the one output; ``hidden`` and ``output`` say which
-    activations they have.
+    ``sizes`` are the widths of the layers from the features to the one output, ``hidden`` and ``output`` their
+    activations.
     """
     apart()
     n_layers = len(sizes) - 1
@@ -266,7 +266,7 @@ def net_backward(
     d_output: np.ndarray,
     gradient: np.ndarray,
 ) -> None:
-    """Add to ``gradient`` what ``d_output`` (width,) means for the weights, after :func:`net_forward`.
+    """Add to ``gradient`` the derivatives by weight, given those by output (width,), after :func:`net_forward`.
 
     ``deltas`` is scratch space like ``activations``.
     """

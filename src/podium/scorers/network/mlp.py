@@ -66,11 +66,11 @@ class MLP(NetworkScorer):
     hidden : int or sequence of ints
         Units of each hidden layer.
     activation : {"tanh", "relu"}
-        Of the hidden units; ``"tanh"`` is the scaled one, 1.7159 tanh(2z/3).
+        Activation of the hidden units; ``"tanh"`` is the scaled one, 1.7159 tanh(2z/3).
     output : {"linear", "tanh"}
-        Of the output unit. The scaled tanh keeps scores within ±1.7159, as BoltzRank's paper has it.
+        Activation of the output unit. The scaled tanh keeps scores within ±1.7159, as in BoltzRank's paper.
     l2 : float
-        Penalty ``l2/2 ‖W‖²`` on the weights (of normalised features), not on the biases.
+        Penalty ``l2/2 ‖W‖²`` on the weights (of normalized features), not on the biases.
 
     Computed in the type of the features: float32 features take half the time and memory of float64 ones.
 
@@ -90,7 +90,7 @@ class MLP(NetworkScorer):
     model_class: ClassVar[type[MLPModel]] = MLPModel
 
     def shape(self, n_features: int) -> np.ndarray:
-        """The network's shape for this many features; checks the parameters."""
+        """Return the network's shape for this many features; raise ValueError for unusable parameters."""
         hidden = self.hidden if isinstance(self.hidden, tuple | list) else (self.hidden,)
         for size in hidden:
             require_count("hidden", size)

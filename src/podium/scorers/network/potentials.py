@@ -11,8 +11,8 @@ which are computed once. What remains for each pair of documents is the tanh of 
 
     tanh z = 1 − 2 r,   r = 1 / (1 + e^{2z}),      e^{p + q} = e^p e^q
 
-the exponentials, too, are of single documents: a pair costs a division per hidden unit. Pairs are visited a tile at a
-time and never stored; going back recomputes them. So a list of m documents takes O(m² h) work and O(m h) memory.
+the exponentials, too, are of single documents: a pair costs one division per hidden unit. Pairs are visited one tile
+at a time and never stored; going back recomputes them. A list of m documents takes O(m² h) work and O(m h) memory.
 """
 
 from __future__ import annotations
@@ -155,7 +155,7 @@ def _potentials(network: Network, first: int, last: int, block: int, sums: np.nd
 
 @njit(error_model="numpy")
 def _project(rows: Any, start: int, scaling: np.ndarray, pair: _PairWeights, space: _Work) -> bool:
-    """Projections of the documents from number ``start``, and their exponentials; True if all are moderate."""
+    """Compute the documents' projections and their exponentials; return whether all are moderate."""
     apart()
     n_units, m = space.projections.shape
     for begin in range(0, m, BLOCK):
@@ -173,7 +173,7 @@ def _project(rows: Any, start: int, scaling: np.ndarray, pair: _PairWeights, spa
 
 @njit(error_model="numpy")
 def _add_projection_gradients(rows: Any, start: int, scaling: np.ndarray, space: _Work, d_pair: np.ndarray) -> None:
-    """Take ``d_projections`` to A, B and b."""
+    """Add the derivatives by A, B and b, given those by projection."""
     apart()
     n_units, m = space.projections.shape
     n_features = scaling.shape[1]
@@ -190,10 +190,9 @@ def _add_projection_gradients(rows: Any, start: int, scaling: np.ndarray, space:
 
 @njit(fastmath=FAST, error_model="numpy")
 def _exponentiate(p: np.ndarray, e: np.ndarray) -> bool:
-    """Scale a unit's projections for the exponential and take it.
+    """Scale a unit's projections for the exponential and compute it; return whether all are moderate.
 
-    True if all are moderate: then e^p is exact to rounding, and e^p e^q runs over to infinity or 0 only where tanh is
-    ±1 anyway.
+    If so, e^p is exact to rounding, and e^p e^q overflows or becomes 0 only where tanh is ±1 anyway.
     """
     apart()
     steep = p.dtype.type(2 * SLOPE)
@@ -208,12 +207,12 @@ def _exponentiate(p: np.ndarray, e: np.ndarray) -> bool:
 
 @njit(fastmath=FAST, error_model="numpy")
 def _compare(pair: _PairWeights, j: int, begin: int, width: int, moderate: bool, space: _Work) -> None:
-    """The hidden units and the output for document j with each k of a tile, as r = (1 − tanh)/2, in ``space.tile``."""
+    """Compute the hidden units and the output for document j with each k of a tile, as r = (1 − tanh)/2."""
     apart()
     tile, h = space.tile, len(pair.outgoing)
     number = tile.dtype.type
     one = number(1.0)
-    cap = number(1e18)  # beyond, tanh is 1 to the last bit; but products with r would become denormal, which is slow
+    cap = number(1e18)  # beyond, tanh is 1 to the last bit, but products with r would become denormal, which is slow
     out = tile[h][:width]
     # c + Σ v (1 − 2r) times the height, then times 4/3: the exponent of the output's e^{2z}
     constant = number(pair.constant)
@@ -344,10 +343,10 @@ class Potentials(NetworkScorer):
     pair_hidden : int
         Hidden units of the pairwise potential ψ.
     pool : {"sum", "mean"}
-        Over the other documents of the list. The paper sums; with lists of very different lengths the mean keeps the
-        two potentials in proportion.
+        How pairwise potentials are combined over the other documents of the list. The paper sums; with lists of very
+        different lengths the mean keeps the two potentials in proportion.
     l2 : float
-        Penalty ``l2/2 ‖W‖²`` on the weights (of normalised features), not on the biases.
+        Penalty ``l2/2 ‖W‖²`` on the weights (of normalized features), not on the biases.
 
     A list of m documents takes O(m² pair_hidden) time and O(m pair_hidden) memory.
     """
@@ -360,7 +359,7 @@ class Potentials(NetworkScorer):
     model_class: ClassVar[type[PotentialsModel]] = PotentialsModel
 
     def shape(self, n_features: int) -> np.ndarray:
-        """The network's shape for this many features; checks the parameters."""
+        """Return the network's shape for this many features; raise ValueError for unusable parameters."""
         require_count("hidden", self.hidden)
         require_count("pair_hidden", self.pair_hidden)
         require_choice("pool", self.pool, ("sum", "mean"))

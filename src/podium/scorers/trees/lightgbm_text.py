@@ -1,7 +1,7 @@
-"""LightGBM's text of a model, checked before LightGBM reads it.
+"""The text format of LightGBM's models, checked before LightGBM reads it.
 
-LightGBM trusts its files: a child or feature number out of range would have it read memory that is not the model's.
-So a text from a stranger is taken apart here first, and only numbers that make proper trees are let through.
+LightGBM trusts its files: a child or feature number out of range would make it read memory outside the model. So text
+from an untrusted file is parsed here first, and only numbers that form proper trees are accepted.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ _BY_NODE_TOO = ("internal_value", "internal_weight", "internal_count")
 _BY_LEAF = ("leaf_value", "leaf_weight", "leaf_count")
 _WHOLE = {"split_feature", "decision_type", "left_child", "right_child", "leaf_count", "internal_count"}
 _CATEGORICAL = 1
-"""The bit of ``decision_type`` that says so; the others tell where missing values go."""
+"""The bit of ``decision_type`` that marks a set of categories; the others say where missing values go."""
 
 
 def bare_text(text: str) -> str:
-    """The trees alone: without the settings they were grown with, and without the sizes that only speed up reading."""
+    """Return the trees alone, without the settings they were grown with and the sizes that only speed up reading."""
     head, end, _ = text.partition(END)
     return "".join(line for line in head.splitlines(keepends=True) if not line.startswith("tree_sizes=")) + end
 
 
 def constant_text(n_features: int, value: float) -> str:
-    """A single tree of a single leaf."""
+    """Return the text of a single tree with a single leaf."""
     header = {**_HEADER, "max_feature_idx": n_features - 1}
     header |= {"feature_names": " ".join(f"Column_{j}" for j in range(n_features))}
     header |= {"feature_infos": " ".join(["none"] * n_features)}
@@ -39,7 +39,7 @@ def constant_text(n_features: int, value: float) -> str:
 
 
 def check_trees(text: str) -> str:
-    """The text, if it is :func:`bare_text` of a model whose trees are proper; raise ValueError if not."""
+    """Return the text if it is :func:`bare_text` of a model with proper trees; raise ValueError if not."""
     if not re.fullmatch(r"[\n\x20-\x7e]*", text):  # Python and C++ disagree on what else ends a line or a word
         raise ValueError("the model's trees hold characters that LightGBM does not write")
     body, end, rest = text.partition(END)
@@ -65,7 +65,7 @@ def check_trees(text: str) -> str:
     for k, tree in enumerate(trees):
         number, _, fields = tree.partition("\n")
         if number != str(k):
-            raise ValueError(f"tree {k} of the model is called {number!r}")
+            raise ValueError(f"tree {k} of the model is numbered {number!r}")
         _check_tree(_pairs(fields, f"tree {k}"), n_features, f"tree {k} of the model")
     return text
 
@@ -92,7 +92,7 @@ def _check_tree(fields: dict[str, str], n_features: int, where: str) -> None:
 
 
 def _check_shape(left: np.ndarray, right: np.ndarray, n_leaves: int, where: str) -> None:
-    """Every node but the root, and every leaf (−1, −2, …), has one parent, and nodes come before their children."""
+    """Check that every node but the root and every leaf (−1, −2, …) has one parent, before it in the list."""
     children = np.concatenate((left, right))
     expected = np.concatenate((-np.arange(n_leaves, 0, -1), np.arange(1, n_leaves - 1)))
     parents = np.tile(np.arange(n_leaves - 1), 2)
@@ -103,7 +103,7 @@ def _check_shape(left: np.ndarray, right: np.ndarray, n_leaves: int, where: str)
 
 
 def _check_sets(fields: dict[str, str], values: dict[str, np.ndarray], n_sets: int, where: str) -> None:
-    """Sets of categories: bits in words of 32, those of set c from ``bounds[c]`` to ``bounds[c + 1]``."""
+    """Check the sets of categories: bits in words of 32, those of set c from ``bounds[c]`` to ``bounds[c + 1]``."""
     kinds, thresholds = values["decision_type"], values["threshold"]
     if ((kinds < 0) | (kinds > 15)).any():
         raise ValueError(f"{where} has an unknown kind of split")
@@ -117,7 +117,7 @@ def _check_sets(fields: dict[str, str], values: dict[str, np.ndarray], n_sets: i
     if len(bounds) != n_sets + 1 or bounds[0] != 0 or (np.diff(bounds) < 1).any() or bounds[-1] != len(words):
         raise ValueError(f"{where} has sets of categories that do not fit together")
     if ((words < 0) | (words >= 2**32)).any():
-        raise ValueError(f"{where} has a set of categories that is none")
+        raise ValueError(f"{where} has an invalid set of categories")
 
 
 def _pairs(text: str, where: str) -> dict[str, str]:

@@ -29,7 +29,7 @@ class TreesModel(Model):
 
     @cached_property
     def booster(self) -> Any:
-        """LightGBM's own object, for all that it can do."""
+        """LightGBM's own object."""
         lightgbm = import_lightgbm()
         try:
             return lightgbm.Booster(model_str=self.text)
@@ -41,22 +41,22 @@ class TreesModel(Model):
         return int(self.booster.num_trees())
 
     def scores(self, queries: Queries, n_trees: int | None = None) -> np.ndarray:
-        """Scores by all trees, or by the first ``n_trees``."""
+        """Return scores by all trees, or by the first ``n_trees``."""
         return self._predict(queries, num_iteration=-1 if n_trees is None else n_trees)
 
     def staged_scores(self, queries: Queries) -> Iterator[np.ndarray]:
-        """Scores after each tree."""
+        """Yield scores after each tree."""
         scores = np.zeros(queries.n_documents)
         for k in range(self.n_trees):
             scores = scores + self._predict(queries, start_iteration=k, num_iteration=1)
             yield scores
 
     def contributions(self, queries: Queries) -> np.ndarray:
-        """(n_documents, n_features + 1) SHAP values: each feature's part in the score, and the expected score last."""
+        """Return (n_documents, n_features + 1) SHAP values: each feature's part in a score; last, the expected one."""
         return self._predict(queries, pred_contrib=True)
 
     def feature_importance(self, kind: str = "gain") -> np.ndarray:
-        """(n_features,) what splits on each feature gained in total, or how many there are (``"split"``)."""
+        """Return (n_features,) the total gain of splits on each feature, or their number (``"split"``)."""
         require_choice("kind", kind, ("gain", "split"))
         return np.asarray(self.booster.feature_importance(kind), dtype=np.float64)
 
@@ -82,14 +82,14 @@ class TreesModel(Model):
 
 
 def rows_for_lightgbm(queries: Queries) -> Any:
-    """The features, sparse ones as the kind of matrix that LightGBM knows; nothing is copied."""
+    """Return the features, sparse ones as the class that LightGBM knows; nothing is copied."""
     from scipy import sparse
 
     return sparse.csr_matrix(queries.features) if queries.is_sparse else queries.features
 
 
 def import_lightgbm() -> Any:
-    """The package, which takes seconds to load, or an error that says what to do."""
+    """Return the package, which takes seconds to load; raise ImportError with what to do if it is missing."""
     try:
         import lightgbm
     except ImportError as error:

@@ -2,8 +2,8 @@
 
     score(x) = Σ_k tree_k(x)
 
-Trees look only at the order of a feature's values: no scaling changes them, and missing values have a place of their
-own. They are grown by :class:`podium.training.Boosting`. The model is LightGBM's own text, nothing else.
+Trees use only the order of a feature's values: no scaling changes them, and missing values are handled. They
+are grown by :class:`podium.training.Boosting`.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ OWN_NAMES = {
 }
 """LightGBM's parameters that have a name here."""
 REFUSED_NAMES = ("objective", "metric", "boosting", "linear_tree", "num_class", "num_threads")
-"""LightGBM's parameters that would make the model something else than a sum of trees grown on our gradients."""
+"""LightGBM's parameters that would make the model something other than a sum of trees grown on our gradients."""
 
 
 class Trees(Scorer):
@@ -50,11 +50,11 @@ class Trees(Scorer):
     Parameters
     ----------
     n_trees, n_leaves, learning_rate : int, int, float
-        Most trees, most leaves of each, and the factor on each tree.
+        Most trees, most leaves per tree, and the factor on each tree.
     min_documents_in_leaf : int
-        A leaf holds at least so many training documents.
+        Fewest training documents in a leaf.
     l2 : float
-        Shrinks a leaf's value by m / (m + l2), where m is its curvature: about its number of documents.
+        Shrinks a leaf's value by m / (m + l2), where m is its curvature, about its number of documents.
     max_depth : int, optional
     query_fraction : float
         Each tree is grown on a fresh random share of the queries, each with all its documents. The others are still
@@ -62,18 +62,18 @@ class Trees(Scorer):
     document_fraction, feature_fraction : float
         Each tree sees a random share of the documents, of the features.
     curvature : bool
-        Newton steps, where the loss has second derivatives; False takes gradient steps with every loss.
+        Take Newton steps where the loss has second derivatives; False: gradient steps with every loss.
     monotone : mapping from features to −1 or +1, or a sequence with −1, 0 or +1 for each feature, optional
-        Scores may only fall or only rise with these features, which are columns' numbers or names.
+        Scores may only fall or only rise with these features, given by column number or name.
     categorical : sequence of columns' numbers or names, optional
         Features whose values are categories: whole numbers from 0 on.
     deterministic : bool
-        The same bits for any number of threads. It costs up to a tenth of the time; False leaves it to LightGBM.
+        Give the same bits with any number of threads, at up to 10 % more time.
     lightgbm_params : mapping, optional
         Any other parameter of LightGBM, by its main name: ``{"max_bin": 63}``.
 
-    Any loss trains them. ``n_trees`` is where training stops at the latest: with validation queries, the number of
-    trees that is best on them is kept.
+    Any loss trains them. With validation queries, the number of trees that is best on them is kept, at most
+    ``n_trees``.
 
     Examples
     --------
@@ -131,7 +131,7 @@ class Trees(Scorer):
             if name in OWN_NAMES:
                 raise ValueError(f"LightGBM's {name} is set by {OWN_NAMES[name]}, not by lightgbm_params")
             if name in REFUSED_NAMES:
-                raise ValueError(f"lightgbm_params cannot set {name}: the loss and the trainer see to it")
+                raise ValueError(f"lightgbm_params cannot set {name}: the loss and the trainer do")
 
     def _lightgbm_settings(self, queries: Queries, seed: int) -> dict[str, Any]:
         """Return the parameters under LightGBM's names."""
