@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import traceback
 from importlib.util import find_spec
 
 import numpy as np
@@ -196,19 +195,16 @@ def test_errors_name_the_query(function, message, where, monkeypatch) -> None:
             trainer = LBFGS() if where == "fit" else Stochastic(epochs=1)
             podium.Ranker(loss, Linear(), trainer=trainer).fit(np.eye(4), LABELS, qid=[0, 1, 2, 2])
 
-    with pytest.raises(RuntimeError, match=f"FunctionLoss failed on query number 2: .*{message}") as caught:
+    with pytest.raises(ArithmeticError if "threes" in message else ValueError, match=message) as caught:
         evaluate()
-    if "threes" in message:
-        assert isinstance(caught.value.__cause__, ArithmeticError)
+    assert caught.value.__notes__ == ["FunctionLoss failed on query number 2"]
     if function in (fails_on_threes, torch_fails):  # the traceback leads into the user's code
-        lines = traceback.extract_tb(caught.value.__cause__.__traceback__)
-        assert lines[-1].name == function.__name__
+        assert caught.traceback[-1].name == function.__name__
 
 
 def test_a_function_that_returns_something_else() -> None:
-    with pytest.raises(RuntimeError, match=r"must return \(value, gradient\)") as caught:
+    with pytest.raises(TypeError, match=r"must return \(value, gradient\)"):
         FunctionLoss(only_a_value).value_and_gradient(np.zeros(4), LABELS, OFFSETS)
-    assert isinstance(caught.value.__cause__, TypeError)
     with pytest.raises(TypeError, match="function of scores and labels"):
         FunctionLoss("squares").bind(LABELS, OFFSETS)
 
@@ -218,7 +214,7 @@ def test_a_function_cannot_change_what_it_is_given() -> None:
         scores[0] = 1.0
         return 0.0, scores
 
-    with pytest.raises(RuntimeError, match="read-only"):
+    with pytest.raises(ValueError, match="read-only"):
         FunctionLoss(changes).value_and_gradient(np.zeros(4), LABELS, OFFSETS)
 
 

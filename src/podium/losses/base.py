@@ -359,7 +359,8 @@ class BoundLoss:
                 raise routine.errors[0]
             self._call_kernel(q, scores, parameters)
         except Exception as error:
-            raise RuntimeError(f"{type(self.loss).__name__} failed on query number {q}: {error}") from error
+            error.add_note(f"{type(self.loss).__name__} failed on query number {q}")
+            raise
         raise fault
 
     def _call_kernel(self, q: int, scores: np.ndarray, parameters: np.ndarray) -> None:
