@@ -7,10 +7,10 @@ from pathlib import Path
 
 from podium.cli import options, output
 
-HELP = "train, choose and test methods on the same folds"
+HELP = "train, select and test methods on the same folds"
 DESCRIPTION = """\
-Compare methods on the same folds. Hyper-parameters are chosen on the validation part alone; the test part is evaluated
-once. Finished trials are kept: a run that was stopped goes on where it was when the same command is given again."""
+Compare methods on the same folds. Hyper-parameters are selected on the validation part alone; the test part is
+evaluated once. Finished trials are stored: give the same command again to continue a run that was stopped."""
 EXAMPLES = """\
 examples:
   podium compare
@@ -19,6 +19,7 @@ examples:
   podium compare clicks.parquet --qid-column session --label-column grade --protocol time:day
   podium compare OHSUMED --search random --budget 20 --seeds 5
   podium compare OHSUMED --methods all,blend --rehearse
+  podium compare OHSUMED --methods lambdamart,mine:ranker --metrics map,mine:metric
   podium compare OHSUMED --json > results.json
 
 The floor of every table, best-feature and random, is always included.
@@ -36,8 +37,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--methods",
         metavar="A,B,…",
-        help="methods by name, see `podium methods`; all; blend, an average of the others "
-        "(default: all; without DATA, some quick ones)",
+        help="methods by name, see `podium methods`; all; blend, the average of the others; module:name, a ranker of "
+        "your own (default: all; without DATA, some quick ones)",
     )
     options.add_metrics_options(parser, "ndcg@1,ndcg@5,ndcg@10,map")
     options.add_normalize_option(parser, "minmax")
@@ -59,8 +60,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--rehearse",
         action="store_true",
-        help="first compare without the test parts, half of each validation part judging what the other half chose: "
-        "a fair way to pick one method; about three times the time in all",
+        help="first compare without the test parts, to pick one method fairly: half of each validation part judges "
+        "what the other half selected; takes three times as long in all",
     )
     options.add_run_options(parser)
     options.add_data_options(parser)

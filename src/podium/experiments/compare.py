@@ -9,9 +9,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from podium.core.user_objects import import_user_object, is_user_object
 from podium.data.queries import Queries
-from podium.experiments.plan.domain import QUERIES, QUICK
+from podium.experiments.plan.domain import QUERIES, QUICK, Methods
 from podium.experiments.plan.protocol import KFold, Protocol, parse_protocol
 from podium.experiments.plan.rehearsal import REHEARSAL, RehearsalFolds
 from podium.experiments.plan.search import Search
@@ -20,7 +19,7 @@ from podium.experiments.plan.study import Study
 from podium.experiments.result.comparison import Comparison
 from podium.experiments.run.runner import Listener, Runner
 from podium.experiments.run.store import FILE, Store, locked
-from podium.metrics import Metric, metric
+from podium.metrics import Metric, import_metrics, metric
 
 __all__ = ["compare"]
 
@@ -29,11 +28,11 @@ METRICS = ("ndcg@1", "ndcg@5", "ndcg@10", "map")
 
 def compare(
     data: Any = None,
-    methods: str | Sequence[str] | Mapping[str, Any] | None = None,
+    methods: Methods | None = None,
     *,
-    metrics: Sequence[str] = METRICS,
+    metrics: str | Sequence[str | Metric] = METRICS,
     convention: str = "standard",
-    primary: str | None = None,
+    primary: str | Metric | None = None,
     normalize: str | None = "minmax",
     folds: int | None = None,
     protocol: str | Protocol | None = None,
@@ -47,7 +46,7 @@ def compare(
     columns: Mapping[str, Any] | None = None,
     progress: Listener | None = None,
 ) -> Comparison:
-    """Train, choose and test methods on the same folds, and say which are better and how surely.
+    """Train, select and test methods on the same folds, and say which are better and how surely.
 
     On each fold a method is trained on the training part with every combination of its small grid of
     hyper-parameters, or with those that another search draws; the one that is best on the validation part, by the
@@ -59,15 +58,20 @@ def compare(
         A folder of folds (LETOR's layout); or a file or queries, which the protocol divides; or nothing: synthetic
         lists with ties.
     methods : "all", names, or a mapping from names to rankers, optional
-        What ``podium methods`` lists, or rankers of your own. By default all; of the synthetic lists, those that
-        are quick to compile and to train. The floor of every table, ``best-feature`` and ``random``, is always added.
-    metrics : sequence of str
+        What ``podium methods`` lists, or rankers of your own. In a mapping, a value is None for a built-in method; a
+        ranker, its class, or any estimator that :func:`podium.adapt` takes; a pair of one of these and what to search,
+        ``(ranker, {"scorer__l2": [0.01, 0.1]})``; or a :class:`~podium.rankers.methods.Method`. ``module:name`` names
+        such an object. ``blend`` is the average of all models of the methods named with it: see
+        :class:`podium.Blend`. By default all; for the synthetic lists, those that are quick to compile and to train.
+        The floors ``best-feature`` and ``random`` are always added.
+    metrics : sequence of str or Metric
+        Names, ``module:name``, or what :func:`podium.metrics.define` returned.
     convention : str
-        The rules all metrics follow.
-    primary : str, optional
-        The metric that chooses hyper-parameters, orders the table and is tested. By default ``map`` if it is among
-        ``metrics`` (it looks at the whole list, so it is the steadiest on few validation queries), else ``ndcg@10``
-        if that is, else the first.
+        The rules that all metrics follow.
+    primary : str or Metric, optional
+        The metric that selects hyper-parameters, orders the table and is tested. By default ``map`` if it is among
+        ``metrics`` (it looks at the whole list, so it varies least on few validation queries), else ``ndcg@10`` if
+        that is, else the first.
     normalize : {"minmax", "zscore", "standard", None}
         How the built-in methods rescale features; the first two within each query.
     folds : int, optional
@@ -83,17 +87,17 @@ def compare(
         Seeds the protocol and every method; the same seed gives the same figures whatever ``jobs`` is.
     seeds : int or sequence of int
         With how many seeds (from ``random_state`` on), or with which, methods that depend on one are repeated. Figures
-        are then means over seeds, and their spread over seeds is told apart from that over queries.
+        are then means over seeds, and their spread over seeds is reported apart from that over queries.
     rehearse : bool
-        First compare without the test parts, half of each validation part judging what the other half chose, to pick
-        a method by: see :mod:`podium.experiments.plan.rehearsal`. It takes about twice as long as the comparison
-        itself with one seed, and uses the first.
+        First compare without the test parts, to pick a method: half of each validation part judges what the other half
+        selected (see :mod:`podium.experiments.plan.rehearsal`). This uses the first seed and takes about twice as long
+        as the comparison itself with one seed.
     out : path, optional
-        Folder for finished trials, tables and report. A run that was stopped goes on from there. Without it nothing
-        is kept on disk.
+        Folder for the run: finished trials (``run.sqlite``), tables and report. A run that was stopped goes on from
+        there. Without it nothing is left on disk.
     jobs : int, optional
-        Worker processes; by default one a core. With 1, all happens in this process. In a script, more than one needs
-        the call to be under ``if __name__ == "__main__":``.
+        Worker processes; by default one per core. With 1, everything happens in this process. In a script, more than
+        one needs the call to be under ``if __name__ == "__main__":``.
     columns : mapping, optional
         For CSV and Parquet: ``qid``, ``label``, ``document_id``, ``features``.
 
@@ -205,6 +209,4 @@ def named_metrics(
 
 
 def _metric(asked: str | Metric, convention: str) -> Metric:
-    if isinstance(asked, str) and is_user_object(asked):
-        asked = import_user_object(asked)
-    return metric(asked, convention) if isinstance(asked, str) else asked
+    return metric(import_metrics([asked])[0], convention) if isinstance(asked, str) else asked

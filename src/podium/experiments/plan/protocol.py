@@ -12,6 +12,8 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from podium.data.splits import k_folds
+
 __all__ = ["KFold", "Letor", "RepeatedHoldout", "TimeSplit"]
 
 Numbers = tuple[np.ndarray, np.ndarray, np.ndarray]
@@ -35,7 +37,7 @@ class Letor:
 
 @dataclass(frozen=True, slots=True)
 class KFold:
-    """Queries dealt at random into ``k`` parts that rotate: one tests, the one before validates, the others train."""
+    """Queries dealt at random into ``k`` parts, which rotate: one tests, the one before validates, the others train."""
 
     k: int = 5
 
@@ -48,15 +50,13 @@ class KFold:
         return f"dealt into {self.k} folds"
 
     def parts(self, n_queries: int, times: np.ndarray | None, random_state: int) -> dict[str, Numbers]:
-        from podium.data.splits import k_folds
-
         folds = k_folds(n_queries, self.k, random_state=random_state)
         return {f"fold {i}": (train, valid, test) for i, (train, valid, test) in enumerate(folds, 1)}
 
 
 @dataclass(frozen=True, slots=True)
 class RepeatedHoldout:
-    """``n`` times anew, a share of the queries drawn at random to test and another to validate."""
+    """``n`` random divisions, each with a share of the queries to test and another to validate."""
 
     n: int = 10
     test: float = 0.2
@@ -93,13 +93,13 @@ class TimeSplit:
     Parameters
     ----------
     column : str, optional
-        Column of a table that says when: numbers, dates or ISO texts; a query's time is its latest row's. Without it
-        queries are taken to be in order of time. Rows with equal times keep their order.
+        Column of a table with the times: numbers, dates or ISO strings; a query's time is that of its latest row.
+        Without it, queries are taken to be in order of time. Queries with equal times keep their order.
     test, valid : float
         Shares of the queries.
     n : int
-        Windows: with more than one, the last ``n`` stretches of ``test`` are tested one after another, each by models
-        that saw only what was before it.
+        Number of windows: with more than one, the last ``n`` stretches of ``test`` are tested one after another, each
+        by models that saw only what came before it.
     """
 
     column: str | None = None
@@ -148,7 +148,7 @@ class Described(typing.Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Rehearsed:
-    """What a rehearsal makes of a protocol: see :mod:`podium.experiments.plan.rehearsal`."""
+    """The protocol of a rehearsal: see :mod:`podium.experiments.plan.rehearsal`."""
 
     protocol: Described
 
@@ -163,7 +163,7 @@ FORMS = "letor, kfold[:K], holdout[:N[,TEST[,VALID]]], time[:COLUMN[,TEST[,VALID
 
 
 def parse_protocol(text: str | Protocol) -> Protocol:
-    """A protocol from its text.
+    """Return the protocol that a string names.
 
     Examples
     --------

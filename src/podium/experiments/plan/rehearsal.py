@@ -1,9 +1,9 @@
-"""The rehearsal: which method to pick, decided as the test will judge, without the test parts.
+"""A rehearsal: picking a method without the test parts, in the way the test parts will judge later.
 
-The figure of a method on the validation part flatters it, the more so the more was chosen there: settings, number of
-trees, the best of several starts. Methods that choose much look better than those that choose little. In a rehearsal
-nothing is judged by queries that chose anything: each fold becomes two without its test part; in each, one half of the
-validation queries chooses and the other half judges, as the test part does later.
+A method's figure on the validation part is too high, and the more so the more was selected there: settings, number of
+trees, the best of several starts. Methods that select much look better than those that select little. In a rehearsal no
+query judges what it helped to select: each fold becomes two folds without its test part; in each, one half of the
+validation queries selects and the other half judges, as the test part does later.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from podium.experiments.result.comparison import Comparison
 
 REHEARSAL = "rehearsal"
-"""Of a rehearsed comparison's folder, where the rehearsal has its trials and tables."""
+"""Name of the folder, in that of the comparison, where the rehearsal has its trials and tables."""
 
 
 class RehearsalFolds:
-    """Two folds for each of a source's."""
+    """Two folds for each fold of a source."""
 
     def __init__(self, source: Source) -> None:
         self._source = source
@@ -36,7 +36,7 @@ class RehearsalFolds:
         self.average: Average = source.average
 
     def load(self, fold: str) -> Parts:
-        """Training part, the half of the validation part that chooses, and the half that judges."""
+        """Return the training part, the half of the validation part that selects, and the half that judges."""
         name, half = self._halves[fold]
         train, validation, _ = self._source.load(name)
         if len(validation) < 2:
@@ -46,6 +46,6 @@ class RehearsalFolds:
 
 
 def pick(rehearsal: Comparison) -> str | None:
-    """The method with the highest mean of all metrics; that is steadier than any one of them. Never a floor."""
+    """Return the method with the highest mean of all metrics, which varies less than any one of them. Never a floor."""
     best = max(rehearsal.learners, key=lambda row: row.mean_of_metrics, default=None)
     return None if best is None else best.method

@@ -41,7 +41,7 @@ class Source(Protocol):
 
 
 class FolderOfFolds:
-    """A folder as LETOR publishes them: a folder for each fold, with a training, a validation and a test file."""
+    """A folder in LETOR's layout: one folder per fold, with a training, a validation and a test file."""
 
     average: Average = Letor.average
 
@@ -94,7 +94,7 @@ class DealtQueries:
 
 
 def open_source(data: Any, *, protocol: Rules | None, random_state: int, columns: Mapping[str, Any]) -> Source:
-    """Folds from a folder, a file, queries in memory, or (None) synthetic lists."""
+    """Return folds from a folder, a file, queries in memory, or (None) synthetic lists."""
     path = None if data is None or isinstance(data, Queries) else Path(data)
     if path is not None and path.is_dir():
         if columns:
@@ -121,7 +121,7 @@ def open_source(data: Any, *, protocol: Rules | None, random_state: int, columns
 
 
 def _read_timed(path: Path, column: str, columns: Mapping[str, Any]) -> tuple[Queries, np.ndarray | None]:
-    """Queries of a table and the time of each, its latest document's; the column of times is no feature."""
+    """Return the queries of a table and the time of each, its latest document's; the times are no feature."""
     if not is_table(path):
         return read_file(path, columns), None
     qid = columns.get("qid", "qid")
@@ -133,7 +133,7 @@ def _read_timed(path: Path, column: str, columns: Mapping[str, Any]) -> tuple[Qu
 
 
 def _demonstration() -> Queries:
-    """Lists with ties, few enough for a first look within a minute, compilation included."""
+    """Return lists with ties, few enough for a first look within a minute, compilation included."""
     from podium.data.synthetic import make_queries
 
     return make_queries(n_queries=150, n_documents=40, n_features=20, n_grades=3, random_state=0)
@@ -149,7 +149,7 @@ def _fingerprint(parts: Iterable[Any]) -> str:
 
 
 def _file_bytes(path: Path) -> bytes:
-    """A digest of the file, read in pieces: data files can be larger than memory."""
+    """Return a digest of the file, read in pieces: data files can be larger than memory."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "blake2b").digest()
 

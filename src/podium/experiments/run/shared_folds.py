@@ -1,6 +1,6 @@
 """Folds on disk, as plain arrays that any number of worker processes map into memory at no cost.
 
-Passing a fold through a pipe would copy it into each worker; mapped files are shared by all of them. What is staged
+Passing a fold through a pipe would copy it into each worker; mapped files are shared by all of them. What is written
 is what a worker may see: the test part goes without its labels.
 """
 
@@ -68,6 +68,6 @@ def _read(where: Path) -> Queries:
 
 
 def _mapped(path: Path) -> np.ndarray:
-    """The array in a file, read when touched. Copy-on-write, because kernels are compiled anew for read-only arrays."""
+    """Return the array in a file, read when touched. Copy-on-write: kernels are compiled anew for read-only arrays."""
     array = np.load(path, mmap_mode="c")
     return array.view(np.ndarray)

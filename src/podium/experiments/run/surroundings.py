@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import platform
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from podium.experiments.plan.identity import package_versions
+from podium.experiments.run.workers import available_cores
 
 
 def surroundings() -> dict[str, Any]:
@@ -20,7 +20,7 @@ def surroundings() -> dict[str, Any]:
             "system": platform.platform(),
             "processor": platform.machine(),
             "cpu": _cpu_model(),
-            "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+            "cores": available_cores(),
         },
     }
 

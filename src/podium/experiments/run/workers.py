@@ -23,7 +23,7 @@ from typing import Any, Self
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A call ``function(*arguments)``, of picklable parts, and the caller's ``tag`` to know it by."""
+    """A call ``function(*arguments)`` whose parts can be pickled, and the caller's ``tag`` for it."""
 
     tag: Any
     function: Callable[..., Any]
@@ -40,7 +40,7 @@ class Failure:
 
 
 def available_cores() -> int:
-    """Cores this process may use, which under a scheduler or in a container can be fewer than the machine has."""
+    """Return the number of cores this process may use: under a scheduler or in a container, perhaps not all."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -56,7 +56,7 @@ class InProcess:
         pass
 
     def outcomes(self, tasks: Iterable[Task | None]) -> Iterator[tuple[Task, Any]]:
-        """Each task with its result or :class:`Failure`, in the order of completion."""
+        """Yield each task with its result or :class:`Failure`, in the order of completion."""
         for task in tasks:
             if task is None:
                 raise RuntimeError("nothing is under way that tasks could wait for")
@@ -78,7 +78,7 @@ class Workers:
             worker.stop()
 
     def outcomes(self, tasks: Iterable[Task | None]) -> Iterator[tuple[Task, Any]]:
-        """Each task with its result or :class:`Failure`, in the order of completion.
+        """Yield each task with its result or :class:`Failure`, in the order of completion.
 
         None in place of a task means that the next one depends on tasks under way: it is asked for again after one of
         them has ended.
@@ -154,7 +154,7 @@ class _Worker:
 
 
 def _serve(pipe: connection.Connection) -> None:
-    """What a worker process does: compute the tasks that come through the pipe until it closes."""
+    """Compute the tasks that come through the pipe until it closes: the main function of a worker process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle; it ends the workers
     threading.Thread(target=_die_with_parent, daemon=True).start()
     pipe.send(("ready", None))
@@ -191,7 +191,7 @@ def _die_with_parent() -> None:
 
 @contextmanager
 def _thread_limits(threads: int) -> Iterator[None]:
-    """Environment for starting a process whose numerical libraries use this many threads.
+    """Set the environment for starting a process whose numerical libraries use this many threads.
 
     They read it when they are loaded, so it must be there before the process starts. BLAS gets one thread: its idle
     threads spin and would take the cores from the compiled loops.
