@@ -178,6 +178,8 @@ def run_study(
         if out is not None:
             comparison.save(folder)
             store.describe(**facts, status="complete", total_seconds=seconds, failed=comparison.failed)
+        else:
+            store.close()
     return comparison
 
 

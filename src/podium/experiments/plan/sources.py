@@ -9,9 +9,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from podium.data.io.folds import find_folds, read_fold
 from podium.data.io.formats import is_table, read_file
 from podium.data.io.tables import read_table, read_times
 from podium.data.queries import Queries
+from podium.data.synthetic import make_queries
 from podium.experiments.plan.protocol import Average, Described, KFold, Letor, RepeatedHoldout, TimeSplit
 from podium.experiments.plan.protocol import Protocol as Rules
 
@@ -46,8 +48,6 @@ class FolderOfFolds:
     average: Average = Letor.average
 
     def __init__(self, folder: Path) -> None:
-        from podium.data.io.folds import find_folds
-
         self.protocol = Letor()
         self._found = {fold.name: fold for fold in find_folds(folder)}
         self.folds = list(self._found)
@@ -58,8 +58,6 @@ class FolderOfFolds:
         self.fingerprint = _fingerprint(map(_file_bytes, files))
 
     def load(self, fold: str) -> Parts:
-        from podium.data.io.folds import read_fold
-
         read = read_fold(self._found[fold])
         return read.train, read.validation, read.test
 
@@ -134,8 +132,6 @@ def _read_timed(path: Path, column: str, columns: Mapping[str, Any]) -> tuple[Qu
 
 def _demonstration() -> Queries:
     """Return lists with ties, few enough for a first look within a minute, compilation included."""
-    from podium.data.synthetic import make_queries
-
     return make_queries(n_queries=150, n_documents=40, n_features=20, n_grades=3, random_state=0)
 
 

@@ -22,6 +22,7 @@ import json
 import math
 import os
 import sqlite3
+import weakref
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields
@@ -85,6 +86,7 @@ class Store:
             uri = f"{self.path.absolute().as_uri()}?mode={'rwc' if create else 'rw'}"
             with self._errors():
                 self._database = sqlite3.connect(uri, uri=True, timeout=60.0)
+        weakref.finalize(self, self._database.close)
         self._configuration = configuration
         self._check(create)
 
