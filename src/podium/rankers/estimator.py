@@ -14,6 +14,7 @@ from podium.data.normalize import WITHIN_QUERY
 from podium.data.queries import Queries
 from podium.losses.base import Loss
 from podium.metrics import Metric, metric
+from podium.numerics.loop import QueryError
 from podium.rankers.fitted import FittedEstimator
 from podium.rankers.inputs import (
     TrainingInput,
@@ -124,7 +125,11 @@ class BaseRanker(FittedEstimator):
         self.standardization_ = None
         weights = query_weights(sample_weight, queries)
         validation = None if eval_set is None else self._validation_queries(eval_set, eval_qid)
-        self._set_fit(self._train(TrainingInput(queries, weights, validation, eval_metric, callback)))
+        try:
+            self._set_fit(self._train(TrainingInput(queries, weights, validation, eval_metric, callback)))
+        except Exception as error:
+            _name_query(error, queries)
+            raise
         self.n_queries_, self.n_documents_ = len(queries), queries.n_documents
         self._expose_model()
         return self
@@ -309,3 +314,12 @@ class BaseRanker(FittedEstimator):
         tags.input_tags.sparse = self.normalize not in WITHIN_QUERY
         tags.input_tags.allow_nan = self._scorer().accepts_missing
         return tags
+
+
+def _name_query(error: BaseException, queries: Queries) -> None:
+    """Add to an error in the loss of a query the id of that query."""
+    fault: BaseException | None = error
+    while fault is not None and not isinstance(fault, QueryError):
+        fault = fault.__context__
+    if fault is not None:
+        error.add_note(f"query number {fault.query} has the id {queries.qids[fault.query]}")
