@@ -15,35 +15,14 @@ from numba import njit
 
 from podium.data.io.parsing.decimals import EXACT, MALFORMED, MINUS, SHORT_READ, UNSURE, parse_number, parse_short
 from podium.data.io.parsing.lines import CARRIAGE_RETURN, HASH, SPACE, TAB, end_of_line, is_blank, skip_blanks
-from podium.data.io.parsing.simd import (
-    NEWLINE,
-    WIDE,
-    byte_at,
-    count_ones,
-    equal_to,
-    leading_zeros,
-    load_word,
-    trailing_zeros,
-)
+from podium.data.io.parsing.simd import WIDE, byte_at, count_ones, equal_to, leading_zeros, load_word, trailing_zeros
 from podium.numerics.sorting import descending
 
-(
-    NO_PROBLEM,
-    END_OF_FEATURES,
-    BAD_LABEL,
-    LABEL_NOT_FINITE,
-    EMPTY_QID,
-    MISPLACED_QID,
-    BAD_INDEX,
-    INDEX_ZERO,
-    INDEX_TOO_LARGE,
-    INDEX_BEYOND,
-    REPEATED_INDEX,
-    BAD_VALUE,
-) = range(12)
+NO_PROBLEM, END_OF_FEATURES, BAD_LABEL, LABEL_NOT_FINITE, NO_QID, EMPTY_QID, MISPLACED_QID = range(7)
+BAD_INDEX, INDEX_ZERO, INDEX_TOO_LARGE, INDEX_BEYOND, REPEATED_INDEX, BAD_VALUE = range(7, 13)
 
 LARGEST_INDEX = 2**31 - 1
-COLON, ZERO, NINE, EQUALS = b":09="
+COLON, ZERO, NINE, EQUALS, NEWLINE = b":09=\n"
 _NONE = np.uint64(0)
 
 
@@ -71,6 +50,10 @@ class Values(NamedTuple):
     indices: np.ndarray
     row_stop: np.ndarray
     width: int
+    index_base: int
+    """The index of the first column."""
+    limit: int
+    """Column numbers of this or more are a problem."""
 
 
 @njit(cache=True, nogil=True, error_model="numpy", forceinline=True)
@@ -208,20 +191,13 @@ def _repeated_index(buffer: np.ndarray, position: int, n: int) -> int:
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _parse_features(
-    buffer: np.ndarray,
-    position: int,
-    index_base: int,
-    limit: int,
-    width: int,
-    data: np.ndarray,
-    indices: np.ndarray,
-) -> tuple[int, int, int, int, bool]:
-    """Parse the features of one line into a row of ``width`` columns, or, if ``width`` is -1, CSR entries.
+def _parse_features(buffer: np.ndarray, position: int, first: int, values: Values) -> tuple[int, int, int, int, bool]:
+    """Parse the features of one line into the row of a matrix or the CSR entries that begin at ``first``.
 
     Return a status, the position of the problem (or the end of the features), the number of features, the number of
     columns they need, and whether a number is unsure. Features beyond the width, but not beyond the limit, are dropped.
     """
+    data, indices, width = values.data[first:], values.indices[first:], values.width
     start, n, n_columns, previous, increasing, unsure = position, 0, 0, -1, True, False
     while True:
         # First the usual kind of feature, without calls that loop over the buffer: Numba counts references for those.
@@ -255,12 +231,12 @@ def _parse_features(
 
         increasing &= index > previous
         previous = index
-        column = index - index_base
+        column = index - values.index_base
         if 0 <= column < width:
             data[column] = value
         elif column < 0:
             return INDEX_ZERO, token, n, n_columns, unsure
-        elif column >= limit:
+        elif column >= values.limit:
             return INDEX_BEYOND, token, n, n_columns, unsure
         elif width < 0:
             data[n] = value
@@ -276,21 +252,12 @@ def _parse_features(
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def parse(
-    buffer: np.ndarray,
-    start: int,
-    stop: int,
-    row: int,
-    slot: int,
-    index_base: int,
-    limit: int,
-    rows: Rows,
-    values: Values,
+    buffer: np.ndarray, start: int, stop: int, row: int, slot: int, rows: Rows, values: Values
 ) -> tuple[int, int, bool, int]:
     """Parse the lines of a chunk into rows from ``row`` on, CSR entries from ``slot`` on.
 
-    Column numbers of ``limit`` or more are a problem. Return the first problem and its position, whether all query ids
-    are plain integers, and the number of columns that the features need: more than ``values.width`` if a line's last
-    index is not its largest.
+    Return the first problem and its position, whether all query ids are plain integers, and the number of columns that
+    the features need: more than ``values.width`` if a line's last index is not its largest.
     """
     plain_qids, n_columns = True, 0
     position = start
@@ -321,9 +288,7 @@ def parse(
             position = end
 
         first = slot if values.width < 0 else row * values.width
-        status, position, n, needed, unsure = _parse_features(
-            buffer, position, index_base, limit, values.width, values.data[first:], values.indices[first:]
-        )
+        status, position, n, needed, unsure = _parse_features(buffer, position, first, values)
         if status != NO_PROBLEM:
             return status, position, plain_qids, n_columns
         n_columns = max(n_columns, needed)

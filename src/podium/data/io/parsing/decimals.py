@@ -25,6 +25,7 @@ from podium.data.io.parsing.simd import (
     digits_value,
     leading_zeros,
     length_of_token,
+    load_word,
     load_word_unchecked,
 )
 
@@ -41,6 +42,8 @@ _MIN_POWER, _MAX_POWER = -342, 308
 _HALF = np.uint64(1 << 10)  # of the 11 bits that a 64-bit significand has beyond float64's 53
 _32 = np.uint64(32)
 _LOW_HALF = np.uint64(0xFFFFFFFF)
+_LOWER_CASE = np.uint64(0x2020202020202020)  # the bit that distinguishes small letters from capitals
+_INFINITY, _INF, _NAN = (np.uint64(int.from_bytes(name, "little")) for name in (b"infinity", b"inf", b"nan"))
 
 
 def _power_table() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -116,23 +119,14 @@ def scale(digits: np.uint64, power: int, truncated: bool) -> tuple[float, int]:
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _is_word(buffer: np.ndarray, position: int, word: bytes) -> bool:
-    """Return whether this ASCII word, given in lower case, is at ``position`` in any case."""
-    for i in range(len(word)):  # noqa: SIM110  (Numba compiles no generator expressions)
-        if (byte_at(buffer, position + i) | 0x20) != word[i]:
-            return False
-    return True
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
 def _parse_name(buffer: np.ndarray, position: int) -> tuple[float, int, int]:
-    """Read ``nan``, ``inf`` or ``infinity``."""
-    if _is_word(buffer, position, b"infinity"):
+    """Read ``nan``, ``inf`` or ``infinity`` in any case."""
+    word = load_word(buffer, position) | _LOWER_CASE
+    if word == _INFINITY:
         return np.inf, EXACT, position + 8
-    if _is_word(buffer, position, b"inf"):
-        return np.inf, EXACT, position + 3
-    if _is_word(buffer, position, b"nan"):
-        return np.nan, EXACT, position + 3
+    three = word & np.uint64(0xFFFFFF)
+    if three == _INF or three == _NAN:
+        return np.inf if three == _INF else np.nan, EXACT, position + 3
     return 0.0, MALFORMED, position
 
 
