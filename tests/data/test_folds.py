@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from podium.data.io.folds import FoldPaths, find_folds, read_fold
+from podium.data.io.folds import Fold, find_folds, read_fold
 
 LETOR = ("trainingset.txt", "validationset.txt", "testset.txt")
 
@@ -33,7 +33,7 @@ def test_names(tmp_path: Path, names: tuple[str, str, str]) -> None:
     make_fold(tmp_path / "Fold1", names)
     (tmp_path / "Fold1" / "README.txt").write_text("not data")
     (tmp_path / "Foldings").mkdir()
-    assert find_folds(tmp_path) == [FoldPaths("Fold1", *(tmp_path / "Fold1" / name for name in names))]
+    assert find_folds(tmp_path) == [Fold("Fold1", *(tmp_path / "Fold1" / name for name in names))]
 
 
 def test_folds_come_in_the_order_of_their_numbers(tmp_path: Path) -> None:

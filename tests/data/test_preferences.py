@@ -23,7 +23,7 @@ def test_pairs_are_sorted_by_query() -> None:
 
 def test_rows_follow_a_regrouping() -> None:
     # Rows 0 1 2 grouped as 2 0 1: row 0 is now document 1.
-    p = Preferences([0], [2]).regrouped(np.array([2, 0, 1]))
+    p = Preferences([0], [2]).among(np.array([2, 0, 1]), 3)
     assert (p.winner[0], p.loser[0]) == (1, 0)
 
 
@@ -49,4 +49,4 @@ def test_pairs_must_stay_within_a_query_and_the_data() -> None:
     with pytest.raises(ValueError, match="names document 9, but there are only 4"):
         Preferences([9], [2]).by_query(np.array([0, 2, 4]))
     with pytest.raises(ValueError, match="names document 9, but there are only 4"):
-        Preferences([9], [2]).regrouped(np.arange(4))
+        Preferences([9], [2]).among(np.arange(4), 4)

@@ -148,7 +148,7 @@ def test_frames_with_named_columns(make: object) -> None:
     assert list(q.document_ids) == ["x", "z", "y"]
     with pytest.raises(ValueError, match=r"no column 'quer'.*Did you mean 'query'"):
         Queries.from_frame(frame, qid="quer", label="grade")
-    with pytest.raises(ValueError, match="column 'title', row 0: 'x' is not a number"):
+    with pytest.raises(ValueError, match=r"column 'title', row 0 \(from 0\): 'x' is not a number"):
         Queries.from_frame(frame, qid="query", label="grade", features=["title"])
 
 

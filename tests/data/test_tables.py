@@ -91,19 +91,19 @@ def test_several_tables(table) -> None:
         (CSV, {"qid": "query"}, "no column 'query'; the columns are 'qid', 'label'"),
         (CSV, {"document_id": "doc"}, "no column 'doc'"),
         (CSV, {"features": ["f1", "f3"]}, "no column 'f3'"),
-        (CSV, {}, r"column 'id', row 1 .*: 'a' is not a number .*name the feature columns with features="),
+        (CSV, {}, r"column 'id', row 0 .*: 'a' is not a number .*name the feature columns with features="),
         (
             CSV.replace("-3.25", "abc"),
             {"document_id": "id"},
-            r"column 'f1', row 2 \(without the header\): 'abc' is not a number \(1 such values in 3 rows\)",
+            r"column 'f1', row 1 \(from 0\): 'abc' is not a number \(1 such values in 3 rows\)",
         ),
-        (CSV.replace("1,0,-", "1,x,-"), {"document_id": "id"}, "column 'label', row 2 .*: 'x' is not a number"),
+        (CSV.replace("1,0,-", "1,x,-"), {"document_id": "id"}, "column 'label', row 1 .*: 'x' is not a number"),
         (CSV.replace("1,0,", "1,,"), {"document_id": "id"}, "the label of row 1 is nan"),
         (CSV.replace("1,0,", ",0,"), {"document_id": "id"}, "the query id of row 1 is missing"),
         (CSV + "3,1,1,1,x,9,9\n", {"document_id": "id"}, None),
         ("qid,label,f\n", {}, "no documents in"),
         ("", {}, "the first line must name the columns"),
-        ("qid,label\n1,2\n", {}, "no column is left for features besides 'qid', 'label'"),
+        ("qid,label\n1,2\n", {}, "no column of numbers is left for features besides 'qid', 'label'"),
     ],
 )
 def test_errors(table, text: str, options: dict, message: str | None) -> None:

@@ -77,7 +77,7 @@ def test_joining(file) -> None:
     assert joined.document_ids.tolist() == ["d2", "d8", "d1", "d3", "d7", "d1"]
     assert joined.labels.tolist() == [0, 0, 2, 1, 0, 1]
     assert joined.scores.tolist() == [3, 2.5, -1e-3, -np.inf, 0.5, -np.inf]
-    assert joined.retrieved.tolist() == [True, True, True, False, True, False]
+    assert (joined.scores > -np.inf).tolist() == [True, True, True, False, True, False]
     assert joined.judged.tolist() == [True, False, True, True, False, True]
     assert joined.queries_not_in_run == ("q3",)
     assert joined.queries_not_judged == ("q4",)
@@ -159,7 +159,7 @@ def test_golden_values_of_trec_eval(file) -> None:
     run = "".join(f"{q} Q0 {d} 0 {s!r} t\n" for q, found in golden["run"].items() for d, s in found.items())
     joined = judged_run(read_qrels(file(qrels, "qrels")), read_run(file(run, "run")))
     assert set(joined.qids) == set(golden["qrels"]) & set(golden["run"])
-    assert joined.retrieved.sum() == sum(len(golden["run"][q]) for q in joined.qids)
+    assert (joined.scores > -np.inf).sum() == sum(len(golden["run"][q]) for q in joined.qids)
     for qid, found in evaluate_in_plain_python(joined).items():
         assert found == pytest.approx({name: golden["expected"][qid][name] for name in found})
 
@@ -173,6 +173,12 @@ def test_written_run(tmp_path: Path) -> None:
     assert (tmp_path / "run").read_text() == (
         "x Q0 c 1 2.5 podium\nx Q0 d 2 1.0 podium\nx Q0 a 3 1.0 podium\ny Q0 b 1 1e-7 podium\n"
     )
+
+
+def test_zeros_of_either_sign_are_tied_in_a_run(tmp_path: Path) -> None:
+    q = Queries(np.zeros((3, 1)), sizes=[3], document_ids=["a", "b", "c"])
+    write_run(tmp_path / "run", q, [0.0, -0.0, 0.0])
+    assert read_run(tmp_path / "run").document_ids.tolist() == ["c", "b", "a"]
 
 
 def test_documents_without_ids_are_numbered_by_row(tmp_path: Path) -> None:

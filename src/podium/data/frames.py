@@ -16,42 +16,11 @@ def is_frame(data: Any) -> bool:
     return package in {"pandas", "polars", "pyarrow"} and package in sys.modules and hasattr(data, "shape")
 
 
-def named_matrix(frame: Any) -> tuple[np.ndarray, list[str]]:
-    """Return all columns as one matrix, float32 if every column is float32, else float64; and the columns' names."""
-    table = _narwhals(frame)
-    return _matrix(table, table.columns), list(map(str, table.columns))
-
-
-def split_columns(
-    frame: Any,
-    *,
-    qid: str = "qid",
-    label: str | None = "label",
-    document_id: str | None = None,
-    features: Sequence[str] | None = None,
-) -> dict[str, Any]:
-    """Return the arguments of ``Queries`` from columns; ``features`` defaults to the numeric columns that are left."""
-    table = _narwhals(frame)
-    named = [name for name in (qid, label, document_id) if name is not None]
-    require_columns(table, [*named, *(features or ())])
-    if features is None:
-        features = [name for name in table.columns if name not in named and table.schema[name].is_numeric()]
-        if not features:
-            raise ValueError(f"no numeric column is left for features besides {', '.join(map(repr, named))}")
-    return {
-        "features": _matrix(table, features),
-        "labels": None if label is None else _numbers(table, label),
-        "qid": table[qid].to_numpy(),
-        "document_ids": None if document_id is None else table[document_id].to_numpy(),
-        "feature_names": features,
-    }
-
-
 def named_columns(frame: Any, names: Sequence[str], numeric: Sequence[str] = ()) -> dict[str, np.ndarray]:
     """Return columns by name, those in ``numeric`` as floating-point numbers."""
-    table = _narwhals(frame)
+    table = as_table(frame)
     require_columns(table, [*names, *numeric])
-    return {name: table[name].to_numpy() for name in names} | {name: _numbers(table, name) for name in numeric}
+    return {name: table[name].to_numpy() for name in names} | {name: as_numbers(table[name]) for name in numeric}
 
 
 def require_columns(table: Any, names: Iterable[str]) -> None:
@@ -65,31 +34,49 @@ def require_columns(table: Any, names: Iterable[str]) -> None:
             )
 
 
-def _narwhals(frame: Any) -> Any:
+def as_table(frame: Any) -> Any:
+    """Return a frame of any kind as a Narwhals data frame."""
     import narwhals
 
     return narwhals.from_native(frame, eager_only=True)
 
 
-def _matrix(table: Any, names: Sequence[str]) -> np.ndarray:
+def as_matrix(table: Any, names: Sequence[str]) -> np.ndarray:
+    """Return columns as one matrix, float32 if every column is float32, else float64."""
     import narwhals
 
     dtype = np.float32 if names and all(table.schema[n] == narwhals.Float32 for n in names) else np.float64
     matrix = np.empty((len(table), len(names)), dtype)
     for j, name in enumerate(names):
-        matrix[:, j] = _numbers(table, name)
+        matrix[:, j] = as_numbers(table[name])
     return matrix
 
 
-def _numbers(table: Any, name: str) -> np.ndarray:
+def as_numbers(column: Any) -> np.ndarray:
     """Return a column as numbers, missing values as NaN."""
-    column = table[name]
+    require_numbers(column, "; convert it first")
     values: np.ndarray = column.to_numpy()
-    if column.dtype.is_numeric() or values.dtype == bool:
-        return values.astype(np.float64) if values.dtype in (object, bool) else values
-    for row, value in enumerate(values):
-        try:
-            float(value)
-        except (TypeError, ValueError):
-            raise ValueError(f"column {name!r}, row {row}: {str(value)!r} is not a number") from None
-    raise ValueError(f"column {name!r} holds {column.dtype}, not numbers; convert it first")
+    return values.astype(np.float64) if values.dtype in (object, bool) else values
+
+
+def require_numbers(column: Any, hint: str = "") -> None:
+    """Raise, with the first value that is not a number, unless the column holds numbers, truth values or nothing."""
+    import narwhals
+
+    if column.dtype.is_numeric() or column.dtype in (narwhals.Boolean, narwhals.Unknown) or not len(column):
+        return
+    bad = [row for row, value in enumerate(column) if value is not None and not _is_number(value)]
+    if not bad:
+        raise ValueError(f"column {column.name!r} holds {column.dtype}, not numbers{hint}")
+    raise ValueError(
+        f"column {column.name!r}, row {bad[0]} (from 0): {str(column[bad[0]])!r} is not a number "
+        f"({len(bad)} such values in {len(column)} rows){hint}"
+    )
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        float(value)
+    except (TypeError, ValueError):
+        return False
+    return True

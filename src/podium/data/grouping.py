@@ -2,42 +2,38 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 
-@dataclass(frozen=True, slots=True)
-class Grouping:
-    """Rows grouped by query, queries in order of first appearance, rows of a query in their given order."""
+def group_by_query(qid: Any, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    """Group ``n`` rows by their query ids, queries in order of first appearance, rows of a query in their given order.
 
-    qids: np.ndarray
-    """(n_queries,) the query ids."""
-    offsets: np.ndarray
-    """(n_queries + 1,) int64: query q is grouped rows ``offsets[q]:offsets[q + 1]``."""
-    order: np.ndarray | None
-    """(n_rows,) the caller's row of each grouped row; None if the rows were grouped already."""
-
-
-def group_by_query(qid: Any, n: int) -> Grouping:
-    """Group ``n`` rows by their query ids."""
-    ids = as_ids(qid, "query id")
-    if ids.shape != (n,):
-        raise ValueError(f"qid must have one entry for each of the {n} documents; got shape {ids.shape}")
+    Return the (n_queries,) ids; the (n_queries + 1,) int64 offsets: query q is grouped rows
+    ``offsets[q]:offsets[q + 1]``; and the caller's row of each grouped row, or None if the rows were grouped already.
+    """
+    ids = as_column(as_ids(qid, "query id"), n, "qid")
     if n == 0:
-        return Grouping(ids, np.zeros(1, np.int64), None)
+        return ids, np.zeros(1, np.int64), None
     # Most files are grouped already: then it is enough to compare neighbors, and the first ids of runs of equal ids.
     starts = np.flatnonzero(np.concatenate(([True], ids[1:] != ids[:-1])))
     heads = ids[starts]
     run_query, first_run = number_by_first_appearance(heads)
     if len(first_run) == len(heads):
-        return Grouping(heads, np.append(starts, n).astype(np.int64), None)
-    run_lengths = np.diff(np.append(starts, n))
-    query = np.repeat(run_query, run_lengths)
+        return heads, np.append(starts, n).astype(np.int64), None
+    query = np.repeat(run_query, np.diff(np.append(starts, n)))
     order = np.argsort(query, kind="stable")
     offsets = np.concatenate(([0], np.cumsum(np.bincount(query)))).astype(np.int64)
-    return Grouping(heads[first_run], offsets, order)
+    return heads[first_run], offsets, order
+
+
+def as_column(values: Any, n: int, name: str) -> np.ndarray:
+    """Return values as an array; raise ValueError unless there is one for each of ``n`` documents."""
+    array = np.asarray(values)
+    if array.shape != (n,):
+        raise ValueError(f"{name} must have one entry for each of the {n} documents; got shape {array.shape}")
+    return array
 
 
 def as_offsets(offsets: Any) -> np.ndarray:

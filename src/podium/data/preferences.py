@@ -64,10 +64,6 @@ class Preferences:
     def __repr__(self) -> str:
         return f"Preferences({len(self)} distinct pairs, total weight {self.weight.sum():g})"
 
-    def regrouped(self, order: np.ndarray | None) -> Preferences:
-        """Return the pairs with rows renumbered to the grouped order that ``Queries.order`` describes."""
-        return self if order is None else self.among(order, len(order))
-
     def among(self, rows: np.ndarray, n: int) -> Preferences:
         """Return the pairs whose documents are both in ``rows`` (of ``n``), renumbered to their places there."""
         self._require_within(n)
@@ -80,8 +76,7 @@ class Preferences:
     def by_query(self, offsets: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Return the pairs sorted by query: places of winner and loser in the query, weights, offsets of queries."""
         self._require_within(int(offsets[-1]))
-        query = np.searchsorted(offsets, self.winner, side="right") - 1
-        other = np.searchsorted(offsets, self.loser, side="right") - 1
+        query, other = (np.searchsorted(offsets, rows, side="right") - 1 for rows in (self.winner, self.loser))
         across = np.flatnonzero(query != other)
         if len(across):
             pair = across[0]

@@ -14,8 +14,8 @@ import numpy as np
 from scipy import sparse
 
 from podium.data.features import Features, as_features, first_not_finite
-from podium.data.frames import is_frame, named_matrix, split_columns
-from podium.data.grouping import group_by_query, offsets_from_sizes
+from podium.data.frames import as_matrix, as_numbers, as_table, is_frame, require_columns
+from podium.data.grouping import as_column, group_by_query, offsets_from_sizes
 from podium.data.normalize import normalize
 from podium.data.preferences import Preferences
 
@@ -71,15 +71,15 @@ class Queries:
         feature_names: Sequence[str] | None = None,
     ) -> None:
         if is_frame(features):
-            features, columns = named_matrix(features)
-            feature_names = columns if feature_names is None else feature_names
+            table = as_table(features)
+            features = as_matrix(table, table.columns)
+            feature_names = table.columns if feature_names is None else feature_names
         features = as_features(features)
         n = features.shape[0]
         if (qid is None) == (sizes is None):
             raise ValueError("give either qid (one query id per document) or sizes (documents per query)")
         if qid is not None:
-            grouping = group_by_query(qid, n)
-            self.qids, self.offsets, self.order = grouping.qids, grouping.offsets, grouping.order
+            self.qids, self.offsets, self.order = group_by_query(qid, n)
         else:
             self.offsets = offsets_from_sizes(sizes, n)
             self.qids = np.arange(len(self.offsets) - 1)
@@ -87,11 +87,11 @@ class Queries:
         self.features = features if self.order is None else features[self.order]
         self._labels, self.preferences = None, None
         if isinstance(labels, Preferences):
-            self.preferences = labels.regrouped(self.order)
+            self.preferences = labels if self.order is None else labels.among(self.order, n)
             self.preferences.by_query(self.offsets)  # raises if a pair does not stay within a query
         elif labels is not None:
             self._labels = self.group(_as_labels(labels, n))
-        self.document_ids = None if document_ids is None else self.group(_column(document_ids, n, "document_ids"))
+        self.document_ids = None if document_ids is None else self.group(as_column(document_ids, n, "document_ids"))
         self.feature_names = None if feature_names is None else tuple(map(str, feature_names))
         if self.feature_names is not None and len(self.feature_names) != self.n_features:
             raise ValueError(f"{len(self.feature_names)} feature names for {self.n_features} features")
@@ -110,8 +110,17 @@ class Queries:
 
         ``features`` defaults to the numeric columns that are left; ``label=None`` reads documents without labels.
         """
-        columns = split_columns(frame, qid=qid, label=label, document_id=document_id, features=features)
-        return cls(**columns)
+        table = as_table(frame)
+        named = [name for name in (qid, label, document_id) if name is not None]
+        require_columns(table, [*named, *(features or ())])
+        if features is None:
+            features = [name for name in table.columns if name not in named and table.schema[name].is_numeric()]
+        if not features:
+            raise ValueError(f"no column of numbers is left for features besides {', '.join(map(repr, named))}")
+        labels = None if label is None else as_numbers(table[label])
+        ids = None if document_id is None else table[document_id].to_numpy()
+        matrix = as_matrix(table, features)
+        return cls(matrix, labels, qid=table[qid].to_numpy(), document_ids=ids, feature_names=features)
 
     @property
     def labels(self) -> np.ndarray:
@@ -232,7 +241,7 @@ class Queries:
 
 def _as_labels(labels: Any, n: int) -> np.ndarray:
     try:
-        array = _column(labels, n, "labels").astype(np.float64)
+        array = as_column(labels, n, "labels").astype(np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(f"labels must be numbers: {error}") from None
     bad = np.flatnonzero(~np.isfinite(array))
@@ -241,11 +250,4 @@ def _as_labels(labels: Any, n: int) -> np.ndarray:
             f"the label of row {bad[0]} is {array[bad[0]]} ({len(bad)} such labels); "
             "labels must be finite: drop unjudged documents or give them a grade"
         )
-    return array
-
-
-def _column(values: Any, n: int, name: str) -> np.ndarray:
-    array = np.asarray(values)
-    if array.shape != (n,):
-        raise ValueError(f"{name} must have one entry for each of the {n} documents; got shape {array.shape}")
     return array

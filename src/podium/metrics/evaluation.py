@@ -266,9 +266,8 @@ def _lists(labels: Any, qid: Any, sizes: Any) -> _Lists:
     if qid is None:
         offsets = offsets_from_sizes(sizes, n)
         return _Lists(grades, offsets, np.arange(len(offsets) - 1), None)
-    grouping = group_by_query(qid, n)
-    grades = grades if grouping.order is None else grades[grouping.order]
-    return _Lists(grades, grouping.offsets, grouping.qids, grouping.order)
+    qids, offsets, order = group_by_query(qid, n)
+    return _Lists(grades if order is None else grades[order], offsets, qids, order)
 
 
 def _of_run(qrels: Any, run: Any) -> tuple[_Lists, np.ndarray]:

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-import numpy as np
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from podium.data.io.files import FilePath
 from podium.data.io.letor.reader import read_letor
@@ -20,27 +17,19 @@ _NAMES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class FoldPaths:
-    """The files of one fold."""
+Part = TypeVar("Part")
+
+
+class Fold(NamedTuple, Generic[Part]):
+    """The files of one fold, or its queries, all with the same number of features."""
 
     name: str
-    train: Path
-    validation: Path
-    test: Path
+    train: Part
+    validation: Part
+    test: Part
 
 
-@dataclass(frozen=True, slots=True)
-class Fold:
-    """The queries of one fold, all with the same number of features."""
-
-    name: str
-    train: Queries
-    validation: Queries
-    test: Queries
-
-
-def find_folds(folder: FilePath) -> list[FoldPaths]:
+def find_folds(folder: FilePath) -> list[Fold[Path]]:
     """Return the folds in a folder, ``Fold1``, ``Fold2``, …, in the order of their numbers.
 
     Names may be in any case, files plain or ``.gz``. A folder without such folders that holds the three files itself
@@ -54,7 +43,8 @@ def find_folds(folder: FilePath) -> list[FoldPaths]:
     folder = Path(folder)
     if not folder.is_dir():
         raise ValueError(f"{folder} is not a folder")
-    numbered = [(int(found[1]), path) for path in folder.iterdir() if (found := _fold_number(path))]
+    found = {path: re.fullmatch(r"fold[ _-]?(\d+)", path.name, re.IGNORECASE) for path in folder.iterdir()}
+    numbered = [(int(match[1]), path) for path, match in found.items() if match and path.is_dir()]
     if numbered:
         return [_fold(path) for _, path in sorted(numbered)]
     if any(_candidates(folder, part) for part in _NAMES):
@@ -62,22 +52,23 @@ def find_folds(folder: FilePath) -> list[FoldPaths]:
     raise ValueError(f"no folds in {folder}: looked for folders Fold1, Fold2, … and for files {_looked_for('train')}")
 
 
-def read_fold(paths: FoldPaths, **options: Any) -> Fold:
+def read_fold(paths: Fold[Path], **options: Any) -> Fold[Queries]:
     """Read the three files of a fold; options go to :func:`podium.read_letor`.
 
     Files of one fold may differ in their largest index: all get as many features as the widest one.
     """
-    parts = {part: read_letor(getattr(paths, part), **options) for part in _NAMES}
-    width = max(queries.n_features for queries in parts.values())
-    return Fold(paths.name, **{part: _widened(queries, width) for part, queries in parts.items()})
+    name, *files = paths
+    parts = [read_letor(path, **options) for path in files]
+    options["n_features"] = width = max(queries.n_features for queries in parts)
+    alike = [
+        queries if queries.n_features == width else read_letor(path, **options)
+        for queries, path in zip(parts, files, strict=True)
+    ]
+    return Fold(name, *alike)
 
 
-def _fold_number(path: Path) -> re.Match[str] | None:
-    return re.fullmatch(r"fold[ _-]?(\d+)", path.name, re.IGNORECASE) if path.is_dir() else None
-
-
-def _fold(folder: Path) -> FoldPaths:
-    return FoldPaths(folder.name, **{part: _one_file(folder, part) for part in _NAMES})
+def _fold(folder: Path) -> Fold[Path]:
+    return Fold(folder.name, *(_one_file(folder, part) for part in _NAMES))
 
 
 def _one_file(folder: Path, part: str) -> Path:
@@ -97,16 +88,3 @@ def _candidates(folder: Path, part: str) -> list[Path]:
 
 def _looked_for(part: str) -> str:
     return ", ".join(f"{name}.txt" for name in _NAMES[part])
-
-
-def _widened(queries: Queries, width: int) -> Queries:
-    """Return the same queries with features of zero added up to ``width``."""
-    missing = width - queries.n_features
-    if missing == 0:
-        return queries
-    features = queries.features
-    if isinstance(features, np.ndarray):
-        return queries.with_features(np.pad(features, ((0, 0), (0, missing))))
-    features = features.copy()
-    features.resize(queries.n_documents, width)
-    return queries.with_features(features)

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from podium.data.frames import require_columns
+from podium.data.frames import as_table, require_columns, require_numbers
 from podium.data.io.files import FilePath, first_bytes, flat_paths, open_text
 from podium.data.queries import Queries
 
@@ -56,13 +56,12 @@ def read_table(
             raise ValueError(f"{path} and {files[0]} differ in their columns {', '.join(map(repr, sorted(different)))}")
         with _naming(path):
             require_columns(frame, [*named, *features])
-            if not features:
-                raise ValueError(f"no column is left for features besides {', '.join(map(repr, named))}")
             hint = "; name the feature columns with features=, or the column of document ids with document_id="
+            table = as_table(frame)
             for name in features:
-                _require_numbers(frame[name], hint)
+                require_numbers(table[name], hint)
             if label is not None:
-                _require_numbers(frame[label])
+                require_numbers(table[label])
     together = pl.concat([frame.select(frames[0].columns) for frame in frames], how="vertical_relaxed")
     together = together.with_columns(integers_if_plain(together[qid]))
     with _naming(*files):
@@ -126,21 +125,6 @@ def _describe_bad_line(path: FilePath, separator: str, n_columns: int) -> str:
         if fields and len(fields) != n_columns:
             return f"{path}:{lines.line_num}: {len(fields)} fields, but the header has {n_columns}"
     return ""
-
-
-def _require_numbers(column: polars.Series, hint: str = "") -> None:
-    import polars as pl
-
-    if column.dtype.is_numeric() or column.dtype in (pl.Boolean, pl.Null) or not len(column):
-        return
-    if column.dtype != pl.String:
-        raise ValueError(f"column {column.name!r} holds {column.dtype}, not numbers{hint}")
-    is_bad = column.is_not_null() & column.cast(pl.Float64, strict=False).is_null()
-    row = int(is_bad.arg_max() or 0)
-    raise ValueError(
-        f"column {column.name!r}, row {row + 1} (without the header): {column[row]!r} is not a number "
-        f"({is_bad.sum()} such values in {len(column)} rows){hint}"
-    )
 
 
 def integers_if_plain(ids: polars.Series) -> polars.Series:

@@ -55,11 +55,10 @@ class JudgedRun:
     labels: np.ndarray
     """(n,) float64; 0 for documents without a judgment."""
     scores: np.ndarray
+    """(n,) float64; −inf for documents that were not retrieved."""
     offsets: np.ndarray
     qids: np.ndarray
     document_ids: np.ndarray
-    retrieved: np.ndarray
-    """(n,) bool."""
     judged: np.ndarray
     """(n,) bool; trec_eval takes documents with a negative grade as not judged."""
     queries_not_in_run: tuple[str, ...]
@@ -102,8 +101,8 @@ def judged_run(qrels: Qrels, run: Run, *, complete: bool = False) -> JudgedRun:
     """
     import polars as pl
 
-    judged = _frame(qrels).with_columns(label=qrels.grades).with_row_index("judged_row")
-    found = _frame(run).with_columns(score=run.scores).with_row_index("found_row")
+    judged = _frame(qrels, label=qrels.grades).with_row_index("judged_row")
+    found = _frame(run, score=run.scores).with_row_index("found_row")
     queries = judged.select(pl.col("qid").unique(maintain_order=True))
     in_run = queries["qid"].is_in(found["qid"].unique().implode())
     included = (queries if complete else queries.filter(in_run)).with_row_index("query")
@@ -119,7 +118,6 @@ def judged_run(qrels: Qrels, run: Run, *, complete: bool = False) -> JudgedRun:
         offsets=np.concatenate(([0], np.cumsum(sizes))).astype(np.int64),
         qids=_strings(included["qid"]),
         document_ids=_strings(together["document"]),
-        retrieved=together["score"].is_not_null().to_numpy(),
         judged=(together["label"] >= 0).fill_null(False).to_numpy(),
         queries_not_in_run=tuple(queries.filter(~in_run)["qid"]),
         queries_not_judged=tuple(found.join(queries, on="qid", how="anti")["qid"].unique(maintain_order=True)),
@@ -145,41 +143,29 @@ def write_run(path: FilePath, queries: Queries, scores: Any, tag: str = "podium"
     documents = queries.document_ids
     if documents is None:
         documents = queries.group(np.arange(1, queries.n_documents + 1))
-    documents = documents.astype(str)
-    qids = queries.qids.astype(str)[queries.query_of_document]
-    for name, texts in (("query id", qids), ("document id", documents), ("tag", np.array([tag]))):
-        _require_tokens(name, texts)
-    repeated = _repeats(pl.DataFrame({"query": qids.tolist(), "document": documents.tolist()}))
+    number = queries.query_of_document
+    qids = queries.qids.astype(str)[number]
+    frame = pl.DataFrame({"number": number, "query": qids.tolist(), "document": documents.astype(str).tolist()})
+    for what, texts in (("query id", frame["query"]), ("document id", frame["document"]), ("tag", pl.Series([tag]))):
+        impossible = texts.filter(texts.cast(pl.String).str.contains(r"^$|\s"))
+        if len(impossible):
+            raise ValueError(f"{what} {impossible[0]!r} cannot be written: columns of a run are separated by whitespace")
+    repeated = _repeats(frame)
     if repeated.any():
-        document, qid = str(documents[repeated.arg_max()]), str(qids[repeated.arg_max()])
+        _, qid, document = frame.row(repeated.arg_max())
         raise ValueError(f"document {document!r} occurs twice in query {qid!r}; a run cannot hold both")
-    _, alphabetical = np.unique(documents, return_inverse=True)
-    order = np.lexsort((-alphabetical, -scores, queries.query_of_document))
-    ranks = np.arange(1, queries.n_documents + 1) - np.repeat(queries.offsets[:-1], queries.sizes)
-    frame = pl.DataFrame(
-        {"qid": qids.tolist(), "document": documents[order].tolist(), "rank": ranks, "score": scores[order]}
-    )
-    lines = frame.select(pl.format("{} Q0 {} {} {} {}", "qid", "document", "rank", "score", pl.lit(tag)))
+    frame = frame.with_columns(score=scores).sort("number", "score", "document", descending=[False, True, True])
+    rank = pl.int_range(1, pl.len() + 1).over("number")
+    lines = frame.select(pl.format("{} Q0 {} {} {} {}", "query", "document", rank, "score", pl.lit(tag)))
     with writing(path) as file:
         lines.write_csv(file, include_header=False, quote_style="never")
 
 
-def _require_tokens(name: str, texts: np.ndarray) -> None:
-    """Raise if one of the texts is empty or has whitespace in it."""
+def _frame(lines: Qrels | Run, **numbers: np.ndarray) -> polars.DataFrame:
     import polars as pl
 
-    bad = np.flatnonzero(pl.Series(texts.tolist(), dtype=pl.String).str.contains(r"^$|\s"))
-    if len(bad):
-        raise ValueError(
-            f"{name} {str(texts[bad[0]])!r} cannot be written: columns of a run are separated by whitespace"
-        )
-
-
-def _frame(rows: Qrels | Run) -> polars.DataFrame:
-    import polars as pl
-
-    columns = {"qid": rows.qids.tolist(), "document": rows.document_ids.tolist()}
-    return pl.DataFrame(columns, schema={"qid": pl.String, "document": pl.String})
+    ids = {"qid": lines.qids.tolist(), "document": lines.document_ids.tolist()}
+    return pl.DataFrame(ids | numbers, schema_overrides=dict.fromkeys(ids, pl.String))
 
 
 def _read_lines(path: FilePath, columns: str, number: str) -> polars.DataFrame:
@@ -201,13 +187,10 @@ def _read_lines(path: FilePath, columns: str, number: str) -> polars.DataFrame:
             row = table.row(bad.arg_max(), named=True)
             raise ValueError(f"{path}:{row['position']}: {describe(row)}")
 
-    refuse(
-        table[number].is_null(),
-        lambda row: f"expected {len(names)} columns ({columns}), found {len(row['line'].split())}",
-    )
-    refuse(
-        ~values.is_finite().fill_null(False), lambda row: f"the {number} {row[number][:40]!r} is not a finite number"
-    )
+    n = len(names)
+    refuse(table[number].is_null(), lambda row: f"expected {n} columns ({columns}), found {len(row['line'].split())}")
+    bad = ~values.is_finite().fill_null(False)
+    refuse(bad, lambda row: f"the {number} {row[number][:40]!r} is not a finite number")
     refuse(_repeats(table), lambda row: f"document {row['document']!r} occurs a second time for query {row['query']!r}")
     return table.with_columns(values)
 
