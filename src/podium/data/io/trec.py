@@ -147,9 +147,9 @@ def write_run(path: FilePath, queries: Queries, scores: Any, tag: str = "podium"
     qids = queries.qids.astype(str)[number]
     frame = pl.DataFrame({"number": number, "query": qids.tolist(), "document": documents.astype(str).tolist()})
     for what, texts in (("query id", frame["query"]), ("document id", frame["document"]), ("tag", pl.Series([tag]))):
-        impossible = texts.filter(texts.cast(pl.String).str.contains(r"^$|\s"))
-        if len(impossible):
-            raise ValueError(f"{what} {impossible[0]!r} cannot be written: columns of a run are separated by whitespace")
+        unfit = texts.filter(texts.cast(pl.String).str.contains(r"^$|\s"))
+        if len(unfit):
+            raise ValueError(f"{what} {unfit[0]!r} cannot be written: columns of a run are separated by whitespace")
     repeated = _repeats(frame)
     if repeated.any():
         _, qid, document = frame.row(repeated.arg_max())
