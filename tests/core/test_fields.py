@@ -100,3 +100,10 @@ def test_a_section_of_inherited_parameters_is_made_after_the_description() -> No
 
     text = inspect.getdoc(Silent) or ""
     assert text.index("More about it.") < text.index("Parameters\n----------\na : int") < text.index("Examples\n----")
+
+
+def test_functions_are_shown_by_name() -> None:
+    class Holds(Parameterized):
+        function: object
+
+    assert repr(Holds(test_wrong_arguments_are_refused)) == "Holds(function=test_wrong_arguments_are_refused)"

@@ -50,7 +50,7 @@ class Parameterized(Fields, Registered):
     def __repr__(self) -> str:
         defaults = inspect.signature(type(self)).parameters
         shown = ", ".join(
-            f"{name}={value!r}"
+            f"{name}={_shown(value)}"
             for name, value in self.get_params(deep=False).items()
             if not _same(value, defaults[name].default)
         )
@@ -63,6 +63,12 @@ class Parameterized(Fields, Registered):
         return all(_same(mine[name], theirs[name]) for name in mine)
 
     __hash__ = None  # type: ignore[assignment]  # parameters may change
+
+
+def _shown(value: Any) -> str:
+    """Return a parameter as text; a function by its name, since its address says nothing and differs between runs."""
+    function = getattr(value, "py_func", value)
+    return function.__qualname__ if inspect.isfunction(function) else repr(value)
 
 
 def _same(a: Any, b: Any) -> bool:
