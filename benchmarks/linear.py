@@ -15,7 +15,7 @@ import time
 from dataclasses import dataclass, field
 
 import numpy as np
-import torch  # before any Numba kernel runs: the other way round, PyTorch's small operations become very slow
+import torch
 from scipy.optimize import minimize
 
 import podium

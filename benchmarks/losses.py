@@ -27,7 +27,7 @@ import jax.numpy as jnp
 import lightgbm
 import numpy as np
 import rax
-import torch  # before any Numba kernel runs: the other way round, PyTorch's small operations become very slow
+import torch
 from torch.nn.functional import softplus
 
 from podium.losses import LambdaRankLoss, ListMLELoss, ListNetLoss, Loss, RankNetLoss, RankSVMLoss

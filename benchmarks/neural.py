@@ -16,7 +16,7 @@ import argparse
 import time
 
 import numpy as np
-import torch  # first: small operations are slow if a parallel kernel has run before this import
+import torch
 from numba import njit
 
 import podium
