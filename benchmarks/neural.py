@@ -33,12 +33,14 @@ RATE = 0.001
 
 
 @njit(fastmath={"contract", "reassoc", "nsz"}, error_model="numpy")
-def boltzrank_by_pairs(scores, prepared, q, start, parameters, gradient, curvature, d_parameters):
-    """BoltzRank's loss and gradient with g(x) = 2x/(m − 1), pair by pair."""
-    places, first_place, first, target, gains, _, _, weight = prepared
+def boltzrank_by_pairs(given, prepared, out):
+    """Compute BoltzRank's loss and gradient with g(x) = 2x/(m − 1), pair by pair."""
+    sample, _, all_target, all_gains, weight = prepared
+    scores, q, gradient = given.scores, given.query, out.gradient
     m = len(scores)
-    places = places[first_place[q] : first_place[q + 1]].reshape((-1, m))
-    target, gains = target[first[q] : first[q + 1]], gains[first[q] : first[q + 1]]
+    places = sample.places[sample.first_place[q] : sample.first_place[q + 1]].reshape((-1, m))
+    rankings = slice(sample.first[q], sample.first[q + 1])
+    target, gains = all_target[rankings], all_gains[rankings]
     scale = 4.0 / (m * (m - 1.0) * (m - 1.0))
     energy = np.zeros(len(gains))
     for k in range(len(gains)):
@@ -115,11 +117,12 @@ def torch_listnet(queries: podium.Queries, loss: Loss) -> list:
 
 def torch_boltzrank(queries: podium.Queries, loss: Loss) -> list:
     """−O_q over the rankings that Podium drew: energies are products with a matrix that is made once."""
-    places, first_place, first, target, gains, h, _, weight = loss.prepare(queries.labels, queries.offsets)
+    sample, energy, target, gains, weight = loss.bind(queries.labels, queries.offsets).prepared
     functions = []
     for q, s in enumerate(queries.slices()):
-        of_query = h[s][places[first_place[q] : first_place[q + 1]].reshape(-1, LENGTH)]
-        own = slice(first[q], first[q + 1])
+        places = sample.places[sample.first_place[q] : sample.first_place[q + 1]]
+        of_query = energy.h[s][places.reshape(-1, LENGTH)]
+        own = slice(sample.first[q], sample.first[q + 1])
         tensors = (torch.from_numpy(values.astype(np.float32)) for values in (of_query, gains[own], target[own]))
         functions.append(boltzrank_of(*tensors, weight))
     return functions
