@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from podium.metrics.conventions import Convention
+from podium.metrics.kernel import Shown, Wanted
 
-GOOD, SCORE_IS_NAN, LABEL_NOT_FINITE, NEGATIVE_GRADE, ABOVE_MAX_GRADE, HUGE_GRADE = range(6)
-"""What the kernel may find wrong with a query."""
-COMPILED_FOR: tuple[Literal["C", "A", "W"], ...] = ("C", "A", "W")
-"""For any other kind of array, such as a read-only column of a frame, kernels would be compiled again, for seconds."""
+LARGEST_GRADE = 1000.0
+"""2^y of anything above would leave the range of float64."""
+
+NameQuery = Callable[[int], str]
 
 
 def as_column(values: Any, n: int, name: str) -> np.ndarray:
@@ -22,46 +24,44 @@ def as_column(values: Any, n: int, name: str) -> np.ndarray:
     return array
 
 
-def as_labels(labels: np.ndarray) -> np.ndarray:
-    """Return labels as float64."""
-    return np.require(labels, np.float64, COMPILED_FOR)
-
-
-def as_scores(scores: np.ndarray) -> np.ndarray:
-    """Return scores as float32 or float64, without a copy where they are that already."""
-    dtype = scores.dtype if scores.dtype in (np.float32, np.float64) else np.dtype(np.float64)
-    return np.require(scores, dtype, COMPILED_FOR)
-
-
-def as_judged(judged: Any, n: int) -> np.ndarray:
-    """Return which documents were judged, as booleans."""
-    mask = as_column(judged, n, "judged")
-    if mask.dtype != np.bool_:
-        raise ValueError(f"judged must be True or False for each document; got {mask.dtype}")
-    return mask
-
-
-def explain(
-    trouble: int, query: str, scores: np.ndarray, labels: np.ndarray, max_grade: float, rules: Convention
-) -> str:
-    """Return what is wrong with this query and what to do about it."""
-    if trouble == SCORE_IS_NAN:
-        document = int(np.flatnonzero(np.isnan(scores))[0])
-        return f"{query}: the score of document {document} of that query is NaN; metrics need numbers to rank by"
-    if trouble == LABEL_NOT_FINITE:
-        document = int(np.flatnonzero(~np.isfinite(labels))[0])
-        return (
-            f"{query}: the label of document {document} of that query is {labels[document]}; "
-            "labels must be finite: give unjudged documents a grade, or name them with judged=mask"
+def require_numbers(scores: np.ndarray, labels: np.ndarray, offsets: np.ndarray, name_query: NameQuery) -> None:
+    """Raise if a score is NaN or a label is not finite."""
+    # Extremes pass NaN on, and are much quicker to find than bad entries.
+    if np.isnan(scores.min(initial=0.0)):
+        row, what, problem = np.isnan(scores).argmax(), "score", "NaN; metrics need numbers to rank by"
+    elif not np.isfinite([labels.min(initial=0.0), labels.max(initial=0.0)]).all():
+        row, what = (~np.isfinite(labels)).argmax(), "label"
+        problem = (
+            f"{labels[row]}; labels must be finite: give unjudged documents a grade, or name them with judged=mask"
         )
-    if trouble == NEGATIVE_GRADE:
-        return (
-            f"{query} has the grade {labels.min():g}, but metrics made of gains (ndcg, dcg, err) have none below 0 "
+    else:
+        return
+    q = _query_of(row, offsets)
+    raise ValueError(f"{name_query(q)}: the {what} of document {row - offsets[q]} of that query is {problem}")
+
+
+def require_grades(shown: Shown, wanted: Wanted, rules: Convention, max_grade: float, name_query: NameQuery) -> None:
+    """Raise if a metric cannot take one of the grades."""
+    labels, gains, stops = shown.labels, wanted.gain_depth > 0, wanted.stops
+    lowest, highest = labels.min(initial=0.0), labels.max(initial=0.0)
+    is_power = (gains and rules.gain == "exponential") or (stops and rules.stop == "graded")
+    too_low = lowest < 0.0 and (gains or stops) and rules.negative == "error"
+    if too_low:
+        problem = (
+            f"the grade {lowest:g}, but metrics made of gains (ndcg, dcg, err) have none below 0 "
             f"(convention {rules}): shift the grades, or count them as worth nothing with {rules}+negative=zero"
         )
-    if trouble == ABOVE_MAX_GRADE and rules.stop == "label":
-        return f"{query} has the label {labels.max():g}; err takes labels as probabilities under {rules}: 0 to 1"
-    if trouble == ABOVE_MAX_GRADE:
-        return f"{query} has the grade {labels.max():g}, above max_grade = {max_grade:g} of err (convention {rules})"
-    assert trouble == HUGE_GRADE
-    return f"{query} has the grade {labels.max():g}: 2^grade is out of range; rescale the grades or use gain='linear'"
+    elif highest > max_grade and stops and rules.stop == "label":
+        problem = f"the label {highest:g}; err takes labels as probabilities under {rules}: 0 to 1"
+    elif highest > max_grade and stops:
+        problem = f"the grade {highest:g}, above max_grade = {max_grade:g} of err (convention {rules})"
+    elif highest > LARGEST_GRADE and is_power:
+        problem = f"the grade {highest:g}: 2^grade is out of range; rescale the grades or use gain='linear'"
+    else:
+        return
+    row = labels.argmin() if too_low else labels.argmax()
+    raise ValueError(f"{name_query(_query_of(row, shown.offsets))} has {problem}")
+
+
+def _query_of(row: np.intp, offsets: np.ndarray) -> int:
+    return int(np.searchsorted(offsets, row, side="right")) - 1

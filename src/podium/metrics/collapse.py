@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from podium.core.parameters import require_count
-from podium.data.grouping import number_by_first_appearance
-from podium.metrics.checks import LABEL_NOT_FINITE, SCORE_IS_NAN, as_column
+from podium.data.grouping import as_ids, number_by_first_appearance
+from podium.metrics.checks import as_column
+from podium.metrics.kernel import Shown
 
 
 class Collapse(NamedTuple):
@@ -22,17 +23,6 @@ class Collapse(NamedTuple):
     groups: np.ndarray
     """(n_documents,) numbers."""
     limit: int
-
-
-class Shown(NamedTuple):
-    """Lists as they are shown, and the best ones that could have been."""
-
-    scores: np.ndarray
-    labels: np.ndarray
-    offsets: np.ndarray
-    keys: np.ndarray
-    pool: np.ndarray
-    """(n_documents,) the highest grades of as many documents of each group; in any order within a query."""
 
 
 def as_collapse(collapse: Any, n: int) -> Collapse:
@@ -44,46 +34,20 @@ def as_collapse(collapse: Any, n: int) -> Collapse:
             "collapse must be a pair: the group id of each document, and how many of a group are shown"
         ) from None
     require_count("the limit of collapse", limit)
-    ids = as_column(ids, n, "the group ids of collapse")
-    missing = np.flatnonzero([x is None for x in ids] if ids.dtype == object else ids != ids)
-    if len(missing):
-        raise ValueError(
-            f"the group id of row {missing[0]} is missing ({len(missing)} such rows); a document that belongs to no "
-            "group needs an id of its own"
-        )
+    ids = as_column(as_ids(ids, "group id"), n, "the group ids of collapse")
     return Collapse(number_by_first_appearance(ids)[0], int(limit))
 
 
-def trouble(scores: np.ndarray, labels: np.ndarray, offsets: np.ndarray) -> tuple[int, int]:
-    """Return the first query that cannot be cut because it cannot be ordered, and why; why is 0 if there is none."""
-    for bad, why in ((np.isnan(scores), SCORE_IS_NAN), (~np.isfinite(labels), LABEL_NOT_FINITE)):
-        if bad.any():
-            return int(np.searchsorted(offsets, np.argmax(bad), side="right")) - 1, why
-    return 0, 0
-
-
-def show(
-    collapse: Collapse,
-    scores: np.ndarray,
-    labels: np.ndarray,
-    offsets: np.ndarray,
-    keys: np.ndarray,
-    choice: np.ndarray,
-) -> Shown:
+def show(collapse: Collapse, lists: Shown, choice: np.ndarray) -> Shown:
     """Cut each list. Of documents of one group and score, those with the lowest ``choice`` (or the first, if it is
-    empty) are shown. ``keys`` are cut along."""
+    empty) are shown."""
+    scores, labels, offsets, keys, _ = lists
     query = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     by_choice = (choice, -scores) if len(choice) else (-scores,)
     shown = np.sort(_first_of_groups(query, collapse, by_choice))
-    best = _first_of_groups(query, collapse, (-labels,))
-    sizes = np.bincount(query[shown], minlength=len(offsets) - 1)
-    return Shown(
-        scores[shown],
-        labels[shown],
-        np.concatenate(([0], np.cumsum(sizes))),
-        keys[shown] if len(keys) else keys,
-        labels[np.sort(best)],
-    )
+    best = np.sort(_first_of_groups(query, collapse, (-labels,)))
+    ends = np.searchsorted(query[shown], np.arange(len(offsets)))
+    return Shown(scores[shown], labels[shown], ends, keys[shown] if len(keys) else keys, labels[best])
 
 
 def _first_of_groups(query: np.ndarray, collapse: Collapse, keys: tuple[np.ndarray, ...]) -> np.ndarray:

@@ -7,8 +7,8 @@ the list of facts that make the difference; every metric carries one and prints 
 from __future__ import annotations
 
 import difflib
-from dataclasses import dataclass, fields, replace
-from typing import Any, Literal, get_args
+from dataclasses import dataclass, replace
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 __all__ = ["CONVENTIONS", "Convention", "convention"]
 
@@ -39,7 +39,7 @@ class Convention:
     no_relevant: NoRelevant = "zero"
     """A query with nothing to find: its normalized metrics (NDCG, AP, recall, R-precision, bpref) are 0, ½ or 1 and its
     other metrics 0; or, with ``skip``, it has no value (NaN) and is left out of the mean."""
-    no_relevant_ap: NoRelevant | None = None
+    no_relevant_ap: Literal[NoRelevant, None] = None
     """The same for AP, where it differs."""
     short_ndcg: Literal["pad", "zero"] = "pad"
     """NDCG@k of a list shorter than k: as if documents worth nothing followed; or 0."""
@@ -71,7 +71,8 @@ class Convention:
                 raise ValueError(f"{fact} must be one of {listed}; got {getattr(self, fact)!r}")
         base = CONVENTIONS.get(self.name.partition("+")[0])
         if base is not None:
-            changes = [f"+{f.name}={_format(getattr(self, f.name))}" for f in _differences(base, self)]
+            facts = {fact: getattr(self, fact) for fact in _FACTS}
+            changes = [f"+{fact}={_format(is_now)}" for fact, is_now in facts.items() if is_now != getattr(base, fact)]
             object.__setattr__(self, "name", base.name + "".join(changes))
 
     def __str__(self) -> str:
@@ -82,19 +83,8 @@ class Convention:
         return replace(self, no_relevant=rule, no_relevant_ap=None)
 
 
-_OPTIONS: dict[str, tuple[Any, ...]] = {
-    "gain": ("exponential", "linear"),
-    "discount": ("log", "letor"),
-    "no_relevant": get_args(NoRelevant),
-    "no_relevant_ap": (None, *get_args(NoRelevant)),
-    "short_ndcg": ("pad", "zero"),
-    "short_precision": ("pad", "zero", "clip"),
-    "ap_cutoff": ("relevant", "min"),
-    "ties": ("average", "row", "document_id", "worst"),
-    "score_precision": ("given", "single"),
-    "negative": ("error", "zero"),
-    "stop": ("graded", "label"),
-}
+_FACTS = {fact: hint for fact, hint in get_type_hints(Convention).items() if fact != "name"}
+_OPTIONS = {fact: get_args(hint) for fact, hint in _FACTS.items() if get_origin(hint) is Literal}
 
 
 def convention(name: str | Convention) -> Convention:
@@ -126,34 +116,28 @@ def _format(value: Any) -> str:
     return f"{value:.12g}" if isinstance(value, float | int) else str(value)
 
 
-def _differences(base: Convention, other: Convention) -> list[Any]:
-    return [f for f in fields(Convention) if f.name != "name" and getattr(base, f.name) != getattr(other, f.name)]
-
-
-_FACTS = [f.name for f in fields(Convention) if f.name != "name"]
-
-STANDARD = Convention("standard")
-LETOR = Convention("letor", discount="letor", short_ndcg="zero", short_precision="zero", ties="row")
-LETOR4 = Convention("letor4", discount="letor", short_ndcg="zero", ties="row")
-MSLR = Convention("mslr", discount="letor", short_ndcg="zero", relevant_from=2.0, ties="row")
-# The challenge's own script gives a query with nothing to find an NDCG of ½: "yahoo+no_relevant=half".
-YAHOO = Convention("yahoo", ties="row", max_grade=4.0)
-TREC = Convention("trec", gain="linear", ties="document_id", score_precision="single", negative="zero")
-SKLEARN = Convention("sklearn", gain="linear")
-LIGHTGBM = Convention("lightgbm", no_relevant="one", ap_cutoff="min", ties="row")
-XGBOOST = Convention(
-    "xgboost", no_relevant="one", short_precision="clip", ap_cutoff="min", ties="row", score_precision="single"
-)
-CATBOOST = Convention(
-    "catboost",
-    gain="linear",
-    no_relevant="one",
-    no_relevant_ap="zero",
-    short_precision="clip",
-    ap_cutoff="min",
-    ties="worst",
-    stop="label",
-)
-CONVENTIONS.update(
-    (c.name, c) for c in (STANDARD, LETOR, LETOR4, MSLR, YAHOO, TREC, SKLEARN, LIGHTGBM, XGBOOST, CATBOOST)
-)
+for _built_in in (
+    Convention("standard"),
+    Convention("letor", discount="letor", short_ndcg="zero", short_precision="zero", ties="row"),
+    Convention("letor4", discount="letor", short_ndcg="zero", ties="row"),
+    Convention("mslr", discount="letor", short_ndcg="zero", relevant_from=2.0, ties="row"),
+    # The challenge's own script gives a query with nothing to find an NDCG of ½: "yahoo+no_relevant=half".
+    Convention("yahoo", ties="row", max_grade=4.0),
+    Convention("trec", gain="linear", ties="document_id", score_precision="single", negative="zero"),
+    Convention("sklearn", gain="linear"),
+    Convention("lightgbm", no_relevant="one", ap_cutoff="min", ties="row"),
+    Convention(
+        "xgboost", no_relevant="one", short_precision="clip", ap_cutoff="min", ties="row", score_precision="single"
+    ),
+    Convention(
+        "catboost",
+        gain="linear",
+        no_relevant="one",
+        no_relevant_ap="zero",
+        short_precision="clip",
+        ap_cutoff="min",
+        ties="worst",
+        stop="label",
+    ),
+):
+    CONVENTIONS[_built_in.name] = _built_in

@@ -13,7 +13,7 @@ from podium.core.parameters import require_choice
 from podium.data.grouping import group_by_query, offsets_from_sizes
 from podium.data.io.trec import Qrels, Run, judged_run
 from podium.data.queries import Queries
-from podium.metrics.checks import as_column, as_judged, as_scores
+from podium.metrics.checks import as_column
 from podium.metrics.collapse import as_collapse
 from podium.metrics.conventions import Convention, NoRelevant
 from podium.metrics.definition import Metric, metric, names_its_convention
@@ -95,15 +95,14 @@ def evaluate(
     if len(given) != n:
         raise ValueError(f"{len(given)} scores for {n} documents")
     ids = lists.document_ids if document_ids is None else lists.group(as_column(document_ids, n, "document_ids"))
-    known = lists.judged if judged is None else lists.group(as_judged(judged, n))
+    known = lists.judged if judged is None else lists.group(as_column(judged, n, "judged"))
     asked = _ask(metrics, convention, no_relevant, max_grade)
     hidden = None
     if collapse is not None:
         hidden = as_collapse(collapse, n)
         hidden = hidden._replace(groups=lists.group(hidden.groups))
-    values = measure(
-        list(asked.values()), as_scores(lists.group(given)), lists.labels, lists.offsets, ids, lists.name, hidden, known
-    )
+    scores = lists.group(given)
+    values = measure(list(asked.values()), scores, lists.labels, lists.offsets, ids, lists.name, hidden, known)
     per_query = dict(zip(asked, np.ascontiguousarray(values.T), strict=True))
     limit = None if hidden is None else hidden.limit
     return Evaluation(asked, per_query, lists.qids, (*lists.notes, *_notes(asked, lists.labels, limit)), limit)
@@ -296,28 +295,21 @@ def _ask(
     listed = [metrics] if isinstance(metrics, str | Metric) else list(metrics)
     if not listed:
         raise ValueError("name at least one metric")
-    parsed = [
-        (m, metric(m, None if names_its_convention(m) else convention, no_relevant=no_relevant, max_grade=max_grade))
-        for m in listed
-    ]
-    names = [m.name for _, m in parsed]
-    asked: dict[str, Metric] = {}
-    for given, m in parsed:
-        # Metric objects of one name under two conventions need both in their names.
-        key = given.strip() if isinstance(given, str) else m.name if names.count(m.name) == 1 else str(m)
-        asked[key] = m
-    return asked
+    facts: dict[str, Any] = {"no_relevant": no_relevant, "max_grade": max_grade}
+    parsed = [metric(m, None if names_its_convention(m) else convention, **facts) for m in listed]
+    names = [m.name for m in parsed]
+    # Metric objects of one name under two conventions need both in their names.
+    own_names = [m.name if names.count(m.name) == 1 else str(m) for m in parsed]
+    keys = [given.strip() if isinstance(given, str) else own for given, own in zip(listed, own_names, strict=True)]
+    return dict(zip(keys, parsed, strict=True))
 
 
-def _notes(asked: dict[str, Metric], grades: np.ndarray, limit: int | None) -> tuple[str, ...]:
-    notes = () if limit is None else (f"lists collapsed: at most {limit} of a group shown",)
-    by_data = [m for m in asked.values() if m.needs_max_grade]
-    if not by_data:
-        return notes
-    return (
-        *notes,
-        f"{by_data[0].name} takes {grades.max(initial=0):g}, the highest grade in these data, as the highest there is",
-    )
+def _notes(asked: dict[str, Metric], grades: np.ndarray, limit: int | None) -> list[str]:
+    notes = [] if limit is None else [f"lists collapsed: at most {limit} of a group shown"]
+    if by_data := [m.name for m in asked.values() if m.needs_max_grade]:
+        top = f"{grades.max(initial=0):g}"
+        notes.append(f"{by_data[0]} takes {top}, the highest grade in these data, as the highest there is")
+    return notes
 
 
 def _mean(values: np.ndarray) -> float:
@@ -328,8 +320,6 @@ def _mean(values: np.ndarray) -> float:
 
 def _where(qids: np.ndarray, others: np.ndarray) -> np.ndarray:
     """Return where each of ``qids`` is among ``others``, which must be the same ids in any order."""
-    if len(qids) == len(others) and (qids == others).all():
-        return np.arange(len(qids))
     position = {qid: i for i, qid in enumerate(others.tolist())}
     missing = [qid for qid in qids.tolist() if qid not in position]
     if missing or len(qids) != len(others):

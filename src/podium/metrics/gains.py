@@ -48,29 +48,20 @@ def ideal_order(labels: np.ndarray, counts: np.ndarray, ideal: np.ndarray) -> No
     for i in range(len(labels)):
         odd += not (labels[i] < WHOLE_GRADES and np.floor(labels[i]) == labels[i])
     if odd > 0:
-        _sort_positive(labels, ideal)
+        order = np.empty(len(labels), np.int64)
+        descending(labels, order)
+        for r in range(len(ideal)):
+            ideal[r] = max(labels[order[r]], 0.0)
         return
-    for grade in range(WHOLE_GRADES):
-        counts[grade] = 0
+    counts[:] = 0
     for i in range(len(labels)):
         counts[int(max(labels[i], 0.0))] += 1
     r = 0
     for grade in range(WHOLE_GRADES - 1, 0, -1):
         stop = min(r + counts[grade], len(ideal))
-        while r < stop:
-            ideal[r] = grade
-            r += 1
-    while r < len(ideal):
-        ideal[r] = 0.0
-        r += 1
-
-
-@njit(error_model="numpy")
-def _sort_positive(labels: np.ndarray, ideal: np.ndarray) -> None:
-    order = np.empty(len(labels), np.int64)
-    descending(labels, order)
-    for r in range(len(ideal)):
-        ideal[r] = max(labels[order[r]], 0.0)
+        ideal[r:stop] = grade
+        r = stop
+    ideal[r:] = 0.0
 
 
 @njit(error_model="numpy")
@@ -78,9 +69,7 @@ def cumulate(
     ranked: np.ndarray, tie_end: np.ndarray, linear: bool, logs: np.ndarray, undiscounted: int, dcg: np.ndarray
 ) -> None:
     """Write DCG@1, DCG@2, … of grades in rank order, as many as fit; ``tie_end`` is empty without groups of ties."""
-    total = 0.0
-    shared = 0.0
-    group_end = 0
+    total, shared, group_end = 0.0, 0.0, 0
     for r in range(len(dcg)):
         worth = gain(ranked[r], linear)
         if len(tie_end) > 0 and tie_end[r] > r + 1 and r >= group_end:

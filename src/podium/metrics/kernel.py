@@ -7,22 +7,25 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from podium.metrics.checks import (
-    ABOVE_MAX_GRADE,
-    GOOD,
-    HUGE_GRADE,
-    LABEL_NOT_FINITE,
-    NEGATIVE_GRADE,
-    SCORE_IS_NAN,
-)
 from podium.metrics.gains import WHOLE_GRADES, cumulate, ideal_order
-from podium.metrics.ranked import TABLE, Rules, call_family
+from podium.metrics.ranked import TABLE, call_family
 from podium.metrics.ranking import DEEP, compress, cumulate_hits, rank, score_at
 
 GAIN, RELEVANT, ORDER = range(3)
 """What a metric seeks, as :attr:`podium.metrics.family.Family.seeks` says it."""
-LARGEST_GRADE = 1000.0
-"""2^y of anything above would leave the range of float64."""
+
+
+class Shown(NamedTuple):
+    """Lists as they are shown, and the best ones that could have been."""
+
+    scores: np.ndarray
+    labels: np.ndarray
+    offsets: np.ndarray
+    keys: np.ndarray
+    """Break ties, ascending; may be empty."""
+    pool: np.ndarray
+    """The grades of the best possible lists, in any order within a query: the labels themselves, unless something keeps
+    documents from being shown."""
 
 
 class Wanted(NamedTuple):
@@ -49,26 +52,14 @@ class Wanted(NamedTuple):
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def measure_queries(
-    first: int,
-    stop: int,
-    scores: np.ndarray,
-    labels: np.ndarray,
-    offsets: np.ndarray,
-    keys: np.ndarray,
-    pool: np.ndarray,
-    wanted: Wanted,
-    convention: np.ndarray,
-    logs: np.ndarray,
-    values: np.ndarray,
-    trouble: np.ndarray,
+    first: int, stop: int, shown: Shown, wanted: Wanted, convention: np.ndarray, logs: np.ndarray, values: np.ndarray
 ) -> None:
-    """Fill rows ``first:stop`` of ``values`` (n_queries, n_metrics) and ``trouble`` (n_queries,).
+    """Fill rows ``first:stop`` of ``values`` (n_queries, n_metrics).
 
-    ``trouble`` says what is wrong with a query, as numbered by :mod:`podium.metrics.checks`. ``keys`` break ties and
-    may be empty. ``pool`` are the grades of the best possible list: the labels themselves, unless something keeps
-    documents from being shown. ``convention`` is an array of one record of :data:`podium.metrics.ranked.RULES`.
-    ``logs`` are those of :func:`podium.metrics.gains.log_discounts`, as many as the longest list has documents.
+    ``convention`` is an array of one record of :data:`podium.metrics.ranked.RULES`. ``logs`` are those of
+    :func:`podium.metrics.gains.log_discounts`, as many as the longest list has documents.
     """
+    scores, labels, offsets, keys, pool = shown
     longest = len(logs)
     few_scores, best_scores = np.empty(longest, scores.dtype), np.empty(DEEP, scores.dtype)
     counts = np.empty(WHOLE_GRADES, np.int64)
@@ -100,12 +91,6 @@ def measure_queries(
         for i in range(n):
             n_listed += s[i] > -np.inf
         found[GAIN], found[RELEVANT], found[ORDER] = n_positive > 0, n_relevant > 0, n > 0
-        trouble[q] = _trouble(s, y, rules, wanted)
-        if trouble[q] != GOOD or n == 0:
-            for m in range(len(wanted.functions)):
-                values[q, m] = wanted.nothing[m]
-            continue
-
         tied = False
         depth = min(n, wanted.depth)
         if depth > 0 and (n_relevant > 0 or n_positive > 0):
@@ -139,32 +124,3 @@ def measure_queries(
                 values[q, m] = call_family(
                     wanted.functions[m], tables.ctypes.data, wanted.cutoffs[m], wanted.parameters[m]
                 )
-
-
-@njit(error_model="numpy")
-def _trouble(scores: np.ndarray, labels: np.ndarray, rules: Rules, wanted: Wanted) -> int:
-    """Return what keeps this query from being evaluated."""
-    # Counted one by one, since such loops vectorize, and minima and maxima do not.
-    not_numbers = 0
-    for i in range(len(scores)):
-        not_numbers += scores[i] != scores[i]
-    not_finite = 0
-    negative = 0
-    above = 0
-    huge = 0
-    for i in range(len(labels)):
-        not_finite += not abs(labels[i]) < np.inf
-        negative += labels[i] < 0.0
-        above += labels[i] > rules.max_grade
-        huge += labels[i] > LARGEST_GRADE
-    if not_numbers > 0:
-        return SCORE_IS_NAN
-    if not_finite > 0:
-        return LABEL_NOT_FINITE
-    if negative > 0 and not rules.allow_negative and (wanted.gain_depth > 0 or wanted.stops):
-        return NEGATIVE_GRADE
-    if above > 0 and wanted.stops:
-        return ABOVE_MAX_GRADE
-    if huge > 0 and ((wanted.gain_depth > 0 and not rules.linear_gain) or (wanted.stops and not rules.stop_by_label)):
-        return HUGE_GRADE
-    return GOOD

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
 from podium.data.grouping import as_offsets
-from podium.metrics.checks import as_column, as_judged, as_labels, as_scores, explain
+from podium.metrics.checks import NameQuery, as_column, require_grades, require_numbers
 from podium.metrics.collapse import Collapse, show
-from podium.metrics.collapse import trouble as cannot_collapse
 from podium.metrics.conventions import Convention
 from podium.metrics.family import Family
 from podium.metrics.gains import log_discounts
-from podium.metrics.kernel import Wanted, measure_queries
+from podium.metrics.kernel import Shown, Wanted, measure_queries
 from podium.metrics.own import measure_own
 from podium.metrics.ranked import RULES, WHOLE_LIST
 from podium.metrics.ranking import tied_documents
@@ -26,6 +25,8 @@ if TYPE_CHECKING:
 VALUE_OF_NOTHING = {"zero": 0.0, "half": 0.5, "one": 1.0, "skip": np.nan}
 DOCUMENT_COST = 10.0
 """Nanoseconds per document and pass, roughly."""
+COMPILED_FOR: tuple[Literal["C", "A", "W"], ...] = ("C", "A", "W")
+"""For any other kind of array, such as a read-only column of a frame, kernels would be compiled again, for seconds."""
 
 
 class Lists(NamedTuple):
@@ -51,7 +52,7 @@ def measure(
     labels: Any,
     offsets: Any,
     document_ids: Any = None,
-    name_query: Callable[[int], str] = "query number {}".format,
+    name_query: NameQuery = "query number {}".format,
     collapse: Collapse | None = None,
     judged: Any = None,
 ) -> np.ndarray:
@@ -62,12 +63,21 @@ def measure(
     """
     offsets = as_offsets(offsets)
     n = int(offsets[-1])
-    labels = as_labels(as_column(labels, n, "labels"))
+    labels, scores = as_column(labels, n, "labels"), as_column(scores, n, "scores")
     if judged is not None:
-        judged = as_judged(judged, n)
+        judged = as_column(judged, n, "judged")
+        if judged.dtype != np.bool_:
+            raise ValueError(f"judged must be True or False for each document; got {judged.dtype}")
         labels = np.where(judged, labels, 0.0)
     ids = None if document_ids is None else as_column(document_ids, n, "document_ids")
-    lists = Lists(as_scores(as_column(scores, n, "scores")), labels, offsets, ids, collapse)
+    score_type = scores.dtype if scores.dtype in (np.float32, np.float64) else np.float64
+    lists = Lists(
+        np.require(scores, score_type, COMPILED_FOR),
+        np.require(labels, np.float64, COMPILED_FOR),
+        offsets,
+        ids,
+        collapse,
+    )
     values = np.empty((len(offsets) - 1, len(metrics)))
     for rules, judged_only in dict.fromkeys((m.rules, m.kind.judged_only) for m in metrics):
         chosen = [i for i, m in enumerate(metrics) if (m.rules, m.kind.judged_only) == (rules, judged_only)]
@@ -82,51 +92,28 @@ def measure(
     return values
 
 
-def _under_one_convention(
-    metrics: list[Metric], rules: Convention, lists: Lists, name_query: Callable[[int], str]
-) -> np.ndarray:
+def _under_one_convention(metrics: list[Metric], rules: Convention, lists: Lists, name_query: NameQuery) -> np.ndarray:
     scores, labels, offsets, ids, collapse = lists
     if rules.score_precision == "single":
         scores = _to_single(scores)
-    keys, pool = _tie_keys(rules, scores, labels, offsets, ids), labels
+    require_numbers(scores, labels, offsets, name_query)
+    shown = Shown(scores, labels, offsets, _tie_keys(rules, scores, labels, offsets, ids), labels)
     if collapse is not None:
-        q, why = cannot_collapse(scores, labels, offsets)
-        if why:
-            of_query = slice(offsets[q], offsets[q + 1])
-            raise ValueError(explain(why, name_query(q), scores[of_query], labels[of_query], 0.0, rules))
         # No mean over orders here: of tied documents that compete for a place, the worse is shown.
-        choice = labels if rules.ties == "average" else keys
-        scores, labels, offsets, keys, pool = show(collapse, scores, labels, offsets, keys, choice)
+        shown = show(collapse, shown, labels if rules.ties == "average" else shown.keys)
     compiled = [m for m in metrics if not m.kind.is_own]
     wanted = _wanted(compiled, rules)
-    max_grade = _max_grade(rules, pool) if wanted.stops else 0.0
-    logs, undiscounted = log_discounts(int(np.diff(offsets).max(initial=0)), rules.discount == "letor")
+    max_grade = _max_grade(rules, shown.pool) if wanted.stops else 0.0
+    require_grades(shown, wanted, rules, max_grade, name_query)
+    logs, undiscounted = log_discounts(int(np.diff(shown.offsets).max(initial=0)), rules.discount == "letor")
     values = np.empty((len(offsets) - 1, len(compiled)))
-    trouble = np.zeros(len(offsets) - 1, np.int64)
-    share(  # for own metrics alone too: this is what finds bad labels and scores
-        measure_queries,
-        offsets,
-        scores,
-        labels,
-        offsets,
-        keys,
-        pool,
-        wanted,
-        _as_numbers(rules, undiscounted, max_grade),
-        logs,
-        values,
-        trouble,
-        work=DOCUMENT_COST * (1 + len(compiled)) * len(labels),
-    )
-    if trouble.any():
-        q = int(np.flatnonzero(trouble)[0])
-        of_query = slice(offsets[q], offsets[q + 1])
-        raise ValueError(explain(int(trouble[q]), name_query(q), scores[of_query], labels[of_query], max_grade, rules))
+    convention = _as_numbers(rules, undiscounted, max_grade)
+    work = DOCUMENT_COST * (1 + len(compiled)) * len(shown.labels)
+    share(measure_queries, shown.offsets, shown, wanted, convention, logs, values, work=work)
     columns = dict(zip(compiled, values.T, strict=True))
     for m in metrics:
         if m.kind.is_own:
-            nothing = _nothing(rules, m.kind)
-            columns[m] = measure_own(m, scores, labels, offsets, keys, pool, nothing, name_query)
+            columns[m] = measure_own(m, shown, _nothing(rules, m.kind), name_query)
     return np.column_stack([columns[m] for m in metrics])
 
 

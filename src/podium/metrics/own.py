@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import chain, permutations, product
 from math import factorial, isinf, prod
 from numbers import Real
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from podium.metrics.checks import NameQuery
+from podium.metrics.kernel import Shown
 
 if TYPE_CHECKING:
     from podium.metrics.definition import Metric
@@ -17,17 +20,9 @@ MOST_ORDERS = 120
 """Up to so many orders of tied documents the mean is over all of them, beyond that over this many random ones."""
 
 
-def measure_own(
-    metric: Metric,
-    scores: np.ndarray,
-    labels: np.ndarray,
-    offsets: np.ndarray,
-    keys: np.ndarray,
-    pool: np.ndarray,
-    nothing: float,
-    name_query: Callable[[int], str],
-) -> np.ndarray:
-    """Return the metric of each query, (n_queries,); the arguments are those of the compiled loop."""
+def measure_own(metric: Metric, shown: Shown, nothing: float, name_query: NameQuery) -> np.ndarray:
+    """Return the metric of each query, (n_queries,)."""
+    scores, labels, offsets, keys, pool = shown
     kind, rules = metric.kind, metric.rules
     binary = kind.seeks == "relevant"
     from_grade = rules.relevant_from if binary else np.nextafter(0.0, 1.0)
@@ -41,17 +36,17 @@ def measure_own(
         given = (labels[of_query] >= from_grade).astype(np.float64) if binary else labels[of_query]
         best = np.sort(found.astype(np.float64) if binary else pool[of_query])[::-1]
         rankings = _rankings(scores[of_query], given, keys[of_query] if len(keys) else keys, rules.ties == "average")
-        over_orders = [_call(metric, shown, best, name_query(q)) for shown in rankings]
+        over_orders = [_call(metric, grades, best, name_query(q)) for grades in rankings]
         values[q] = sum(over_orders) / len(over_orders)
     return values
 
 
-def _call(metric: Metric, shown: np.ndarray, best: np.ndarray, query: str) -> float:
-    arguments: list[object] = [shown]
+def _call(metric: Metric, grades: np.ndarray, best: np.ndarray, query: str) -> float:
+    arguments: list[object] = [grades]
     if metric.kind.takes_best:
         arguments.append(best.copy())
     if metric.kind.cutoff != "none":
-        arguments.append(len(shown) if metric.cutoff is None else metric.cutoff)
+        arguments.append(len(grades) if metric.cutoff is None else metric.cutoff)
     try:
         value = metric.kind.function(*arguments)
     except Exception as error:

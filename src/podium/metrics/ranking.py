@@ -19,8 +19,7 @@ DEEP = 64
 @njit(error_model="numpy")
 def score_at(scores: np.ndarray, depth: int, best: np.ndarray) -> float:
     """Return the ``depth``-th highest score; ``best`` is work space of that length."""
-    for i in range(depth):
-        best[i] = -np.inf
+    best[:depth] = -np.inf
     last = depth - 1
     for i in range(len(scores)):
         score = scores[i]
@@ -82,16 +81,13 @@ def rank(
                 _sort_by_key(keys, order[start:end])
             if end > start + 1 and average:
                 if not grouped:
-                    for r in range(len(tie_end)):
-                        tie_end[r] = r + 1
+                    tie_end[:] = np.arange(1, len(tie_end) + 1)
                     grouped = True
-                for r in range(start, end):
-                    tie_end[r] = end
+                tie_end[start:end] = end
             start = end
     for r in range(n):
         ranked[r] = labels[order[r]]
-    for r in range(n, len(ranked)):
-        ranked[r] = np.nan
+    ranked[n:] = np.nan
     return grouped
 
 
@@ -101,15 +97,9 @@ def cumulate_hits(ranked: np.ndarray, tie_end: np.ndarray, relevant_from: float,
 
     In a group of m tied documents, r of them relevant, the first j are expected to hold j · r/m relevant ones.
     """
-    total = 0.0
-    if len(tie_end) == 0:
-        for r in range(len(hits)):
-            total += ranked[r] >= relevant_from
-            hits[r] = total
-        return
-    start = 0
+    total = start = 0
     while start < len(hits):
-        end = tie_end[start]
+        end = tie_end[start] if len(tie_end) > 0 else start + 1
         relevant = 0
         for r in range(start, end):
             relevant += ranked[r] >= relevant_from
@@ -121,16 +111,9 @@ def cumulate_hits(ranked: np.ndarray, tie_end: np.ndarray, relevant_from: float,
 
 @njit(error_model="numpy")
 def _sort_by_key(keys: np.ndarray, rows: np.ndarray) -> None:
-    n = len(rows)
-    given = np.empty(n, np.int64)
-    flipped = np.empty(n)
-    for i in range(n):
-        given[i] = rows[i]
-        flipped[i] = -keys[rows[i]]
-    order = np.empty(n, np.int64)
-    descending(flipped, order)
-    for i in range(n):
-        rows[i] = given[order[i]]
+    order = np.empty(len(rows), np.int64)
+    descending(-keys[rows], order)
+    rows[:] = rows[order]
 
 
 @njit(nogil=True, cache=True, error_model="numpy")

@@ -1,4 +1,5 @@
 """The built-in families of metrics. Importing a module registers what it declares."""
+# ruff: noqa: F401
 
 from podium.metrics.families import (
     average_precision,
@@ -10,14 +11,3 @@ from podium.metrics.families import (
     rank_biased_precision,
     reciprocal_rank,
 )
-
-__all__ = [
-    "average_precision",
-    "bpref",
-    "correlation",
-    "dcg",
-    "err",
-    "precision",
-    "rank_biased_precision",
-    "reciprocal_rank",
-]

@@ -66,31 +66,29 @@ def accuracy(address: int, cutoff: int, parameter: float) -> float:
 def _count(shown: RankedList) -> Pairs:
     labels, scores = shown.labels, shown.scores
     n = len(labels)
-    by_label = np.empty(n, np.int64)
+    by_label, by_score = np.empty(n, np.int64), np.empty(n, np.int64)
     descending(labels, by_label)
-    order = np.empty(n, np.int64)
-    descending(scores[by_label], order)
-    order = by_label[order]
-    y = labels[order]
-    s = scores[order]
+    descending(scores[by_label], by_score)
+    order = by_label[by_score]
+    y, s = labels[order], scores[order]
     pairs = n * (n - 1) // 2
-    tied_scores = 0
-    tied_both = 0
-    same_score = 0
-    same_both = 0
-    for i in range(1, n):
-        same_score = same_score + 1 if s[i] == s[i - 1] else 0
-        same_both = same_both + 1 if same_score > 0 and y[i] == y[i - 1] else 0
-        tied_scores += same_score
-        tied_both += same_both
-    discordant = _exchanges(y)
-    tied_labels = 0
-    same_label = 0
-    for i in range(1, n):
-        same_label = same_label + 1 if y[i] == y[i - 1] else 0
-        tied_labels += same_label
+    same_score = s[1:] == s[:-1]
+    tied_scores = _pairs_in_runs(same_score)
+    tied_both = _pairs_in_runs(same_score & (y[1:] == y[:-1]))
+    discordant = _exchanges(y)  # which sorts y
+    tied_labels = _pairs_in_runs(y[1:] == y[:-1])
     concordant = pairs - tied_scores - tied_labels + tied_both - discordant
     return Pairs(concordant, discordant, pairs - tied_scores, pairs - tied_labels, tied_scores - tied_both)
+
+
+@njit(error_model="numpy")
+def _pairs_in_runs(like_previous: np.ndarray) -> int:
+    """Return how many pairs are in the same run, given whether each entry but the first continues one."""
+    pairs = run = 0
+    for i in range(len(like_previous)):
+        run = run + 1 if like_previous[i] else 0
+        pairs += run
+    return pairs
 
 
 @njit(error_model="numpy")
@@ -98,14 +96,11 @@ def _exchanges(values: np.ndarray) -> int:
     """Sort descending, in place, by merging; return how many pairs stood in the wrong order."""
     n = len(values)
     target = np.empty_like(values)
-    exchanges = 0
-    width = 1
+    exchanges, width = 0, 1
     while width < n:
         for start in range(0, n, 2 * width):
-            middle = min(start + width, n)
-            end = min(start + 2 * width, n)
-            left = start
-            right = middle
+            middle, end = min(start + width, n), min(start + 2 * width, n)
+            left, right = start, middle
             for k in range(start, end):
                 if left < middle and (right >= end or values[left] >= values[right]):
                     target[k] = values[left]
@@ -114,7 +109,6 @@ def _exchanges(values: np.ndarray) -> int:
                     target[k] = values[right]
                     exchanges += middle - left
                     right += 1
-        for k in range(n):
-            values[k] = target[k]
+        values[:] = target
         width *= 2
     return exchanges
