@@ -57,13 +57,7 @@ class Metric:
         return f"metric({str(self)!r})"
 
     def per_query(
-        self,
-        scores: Any,
-        labels: Any,
-        offsets: Any,
-        document_ids: Any = None,
-        collapse: Any = None,
-        judged: Any = None,
+        self, scores: Any, labels: Any, offsets: Any, document_ids: Any = None, collapse: Any = None, judged: Any = None
     ) -> np.ndarray:
         """Return the metric of each query, (n_queries,) float64; NaN for a query that has no value.
 

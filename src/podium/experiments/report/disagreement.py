@@ -18,19 +18,15 @@ SAMPLED = 400
 """About how many queries correlations are averaged over; more would not change the second digit."""
 
 
-def duels(comparison: Comparison, rows: list[MethodSummary]) -> list[list[int]]:
-    """Return on how many queries the row's method is better, by the primary metric, than the column's."""
-    values = _values(comparison, rows)
+def duels(values: np.ndarray) -> list[list[int]]:
+    """Return on how many queries the row's method has a higher value than the column's; ``values`` are by method."""
     return [[int((one > other + TIE).sum()) for other in values] for one in values]
-
-
-def n_valued(comparison: Comparison, rows: list[MethodSummary]) -> int:
-    """Return the number of queries on which every method has a value."""
-    return int((~np.isnan(_values(comparison, rows)).any(axis=0)).sum())
 
 
 def agreement(comparison: Comparison, rows: list[MethodSummary]) -> list[list[float | None]] | None:
     """Return Spearman's correlation of each two methods' scores within a query, averaged over queries that have one."""
+    from scipy.stats import rankdata
+
     folds = by_fold(comparison, rows)
     if folds is None or len(rows) < 2:
         return None
@@ -40,7 +36,10 @@ def agreement(comparison: Comparison, rows: list[MethodSummary]) -> list[list[fl
     for queries, scores in folds:
         stacked = np.stack(scores)
         for start, end in list(pairwise(queries.offsets.tolist()))[::step]:
-            correlations = _spearman(stacked[:, start:end])
+            if end - start < 2:
+                continue
+            with np.errstate(invalid="ignore"):  # scores that are all equal have no correlation
+                correlations = np.corrcoef(rankdata(stacked[:, start:end], axis=1))
             defined = ~np.isnan(correlations)
             total[defined] += correlations[defined]
             count += defined
@@ -48,23 +47,3 @@ def agreement(comparison: Comparison, rows: list[MethodSummary]) -> list[list[fl
         [round(float(t / n), 3) if n else None for t, n in zip(*line, strict=True)]
         for line in zip(total, count, strict=True)
     ]
-
-
-def _values(comparison: Comparison, rows: list[MethodSummary]) -> np.ndarray:
-    """Return the values of the primary metric, (methods, queries)."""
-    if not rows:
-        return np.empty((0, 0))
-    return np.stack([comparison.values(row.method, comparison.primary) for row in rows])
-
-
-def _spearman(scores: np.ndarray) -> np.ndarray:
-    """Return the correlations between the rows; NaN for a row whose scores are all equal."""
-    from scipy.stats import rankdata
-
-    ranks = rankdata(scores, axis=1)
-    ranks -= ranks.mean(axis=1, keepdims=True)
-    norms = np.linalg.norm(ranks, axis=1)
-    norms[norms == 0.0] = np.nan
-    ranks /= norms[:, None]
-    correlations: np.ndarray = ranks @ ranks.T
-    return correlations

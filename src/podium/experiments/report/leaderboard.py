@@ -28,11 +28,10 @@ def leaderboard(comparison: Comparison) -> str:
         *(head(name, sort="descending", number=True) for name in others),
         head("fit (s)", sort="ascending", key="seconds", number=True),
     ]
-    against = comparison.against() if sum(bool(row.estimates) for row in comparison.rows) > 1 else {}
     rows = [
         (
             row.estimates[primary].mean if row.estimates else float("-inf"),
-            _row(comparison, row, [primary, *others], low, high, against.get(row.method)),
+            _row(comparison, row, [primary, *others], low, high),
         )
         for row in comparison.rows
     ]
@@ -80,9 +79,7 @@ def _filters(comparison: Comparison, *, with_published: bool) -> str:
     )
 
 
-def _row(
-    comparison: Comparison, row: MethodSummary, metrics: list[str], low: float, high: float, against: Paired | None
-) -> str:
+def _row(comparison: Comparison, row: MethodSummary, metrics: list[str], low: float, high: float) -> str:
     kind = family(comparison, row.method)
     name = row_head(row.method, kind)
     about = f'data-method="{escape(row.method)}" data-family="{escape(kind)}"'
@@ -95,16 +92,18 @@ def _row(
         return f'<tr class="failed" {about}>{name}{failed}{blanks}{time}</tr>'
     cells = [_figure(comparison, row, metric) for metric in metrics]
     is_best = row.method == comparison.best
-    chart = f"{whisker(row.estimates[metrics[0]], low, high, strong=is_best)}<small>{_compared(row, against)}</small>"
+    chart = (
+        f"{whisker(row.estimates[metrics[0]], low, high, strong=is_best)}<small>{_compared(row.against_best)}</small>"
+    )
     best = ' class="best"' if is_best else ""
     return f"<tr{best} {about}>{name}{cells[0]}<td>{chart}</td>{''.join(cells[1:])}{time}</tr>"
 
 
-def _compared(row: MethodSummary, against: Paired | None) -> str:
+def _compared(against: Paired | None) -> str:
     """Return the p-value and effect size of the difference from the best."""
-    if row.p_value is None or against is None:
-        return "best" if row.p_value is None else f"p = {row.p_value:.4f}"
-    return f"p = {row.p_value:.4f}, d = {against.effect:.2f}".replace("-", "−")
+    if against is None:
+        return "best"
+    return f"p = {against.p_value:.4f}, d = {against.effect:.2f}".replace("-", "−")
 
 
 def _figure(comparison: Comparison, row: MethodSummary, metric: str) -> str:

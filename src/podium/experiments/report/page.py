@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from html import escape
 from importlib import resources
 from typing import TYPE_CHECKING, Any
@@ -34,17 +35,9 @@ def page(comparison: Comparison) -> str:
     """Return the report of a comparison as one HTML document."""
     content = page_data(comparison)
     heading = escape(title(comparison))
-    sections = [
-        failures(comparison),
-        leaderboard(comparison),
-        published(comparison),
-        *_charts(comparison, content),
-        by_fold(comparison),
-        choices(comparison),
-        warnings(comparison),
-        setup(comparison),
-    ]
-    body = "\n".join(part for part in sections if part)
+    outcome = [part(comparison) for part in (failures, leaderboard, published)]
+    provenance = [part(comparison) for part in (by_fold, choices, warnings, setup)]
+    body = "\n".join(filter(None, [*outcome, *_charts(comparison, content), *provenance]))
     script = _script()
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -164,23 +157,9 @@ def _charts(comparison: Comparison, content: dict[str, Any]) -> list[str]:
 
 def _contents(body: str) -> str:
     """Return links to the sections that the page has."""
-    names = {
-        "failed": "Failed",
-        "leaderboard": "Leaderboard",
-        "published": "Published",
-        "curves": "NDCG@k",
-        "training": "Training",
-        "cost": "Cost",
-        "duels": "Wins",
-        "disagreement": "Disagreement",
-        "pair": "Pairs",
-        "weights": "Features",
-        "folds": "Folds",
-        "choices": "Choices",
-        "warnings": "Warnings",
-        "setup": "Setup",
-    }
-    links = "".join(f'<a href="#{name}">{text}</a>' for name, text in names.items() if f'<section id="{name}"' in body)
+    short = {"curves": "NDCG@k", "duels": "Wins", "pair": "Pairs", "weights": "Features"}
+    names = re.findall(r'<section id="(\w+)"', body)
+    links = "".join(f'<a href="#{name}">{short.get(name, name.capitalize())}</a>' for name in names)
     return f'<nav aria-label="Sections"><div>{links}</div></nav>'
 
 

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from podium.experiments.report.disagreement import agreement, duels, n_valued
+from podium.experiments.report.disagreement import agreement, duels
 from podium.experiments.report.published import published_curves
 from podium.experiments.report.rankings import places, rankings
 from podium.experiments.result.summary import MethodSummary, format_parameters, one_per_fold
 from podium.experiments.result.table import units
-from podium.experiments.run.outcomes import CUTOFFS, Result
+from podium.experiments.run.outcomes import Result
 
 if TYPE_CHECKING:
     from podium.experiments.result.comparison import Comparison
@@ -29,6 +29,7 @@ def page_data(comparison: Comparison) -> dict[str, Any]:
     """Return what the page's script reads."""
     rows = [row for row in comparison.rows if row.estimates]
     shown, metrics = _fitting(comparison, rows)
+    values = np.array([comparison.values(row.method, comparison.primary) for row in rows])
     return {
         "name": comparison.configuration.data.name,
         "convention": comparison.convention,
@@ -41,12 +42,12 @@ def page_data(comparison: Comparison) -> dict[str, Any]:
         "features": _feature_names(comparison),
         "methods": [_method(comparison, row) for row in rows],
         "published": published_curves(comparison),
-        "queries": _queries(comparison, rows, shown),
+        "queries": _queries(comparison, rows, shown, values),
         # With more digits than can be seen: wins are counted from these, and small differences count.
         "values": {m: [rounded(comparison.values(row.method, m)[shown], 6) for row in rows] for m in metrics},
-        "rankings": rankings(comparison, rows, shown),
+        "rankings": rankings(comparison, rows, shown, values),
         "agreement": agreement(comparison, rows),
-        "duels": duels(comparison, rows),
+        "duels": duels(values),
         "ranks": _ranks(comparison, rows),
     }
 
@@ -82,7 +83,7 @@ def _method(comparison: Comparison, row: MethodSummary) -> dict[str, Any]:
         "seconds": rounded(row.seconds, 5),
         "p": rounded(row.p_value, 5),
         "means": {name: rounded([e.mean, e.low, e.high]) for name, e in row.estimates.items()},
-        "curve": _curve(comparison, row),
+        "curve": None if (curve := comparison.curve(row.method)) is None else rounded(curve),
         "history": _history(comparison, row),
         "weights": _weights(comparison, row),
         "trials": [trial for result in row.results for trial in _trials(comparison, result)],
@@ -98,30 +99,6 @@ def _averaged(comparison: Comparison) -> str:
     """Return what the value of one query is a mean over, where it is of several models."""
     seeds = ["seeds"] * (len(comparison.seeds) > 1)
     return " and ".join([*seeds, *["repeated tests"] * (comparison.configuration.average == "repeats")])
-
-
-def _curve(comparison: Comparison, row: MethodSummary) -> list[float] | None:
-    """Return NDCG@k over k, averaged as in the table: over seeds, repeated tests of a query, then queries or folds."""
-    by_fold: dict[str, list[np.ndarray]] = {}
-    for result in row.results:
-        arrays = comparison.arrays(result)
-        if arrays is None:
-            return None
-        by_fold.setdefault(result.fold, []).append(arrays.curve)
-    parts = [np.stack(seeds).mean(axis=0, dtype=np.float64) for seeds in by_fold.values()]
-    if comparison.averages_folds:
-        return rounded(np.mean([_mean(part) for part in parts], axis=0))
-    qids = [qid for result in one_per_fold(row.results) for qid in result.qids]
-    _, query = np.unique(qids, return_inverse=True)
-    tested = np.zeros((query.max() + 1, len(CUTOFFS)))
-    np.add.at(tested, query, np.concatenate(parts))
-    return rounded(_mean(tested / np.bincount(query)[:, None]))
-
-
-def _mean(values: np.ndarray) -> np.ndarray:
-    """Return the mean over the queries that have a value; NaN if none has one."""
-    valued = values[~np.isnan(values).any(axis=1)]
-    return valued.mean(axis=0) if len(valued) else np.full(values.shape[1], np.nan)
 
 
 def _ranks(comparison: Comparison, rows: list[MethodSummary]) -> dict[str, Any] | None:
@@ -163,15 +140,10 @@ def _history(comparison: Comparison, row: MethodSummary, most: int = 200) -> dic
 
 
 def _weights(comparison: Comparison, row: MethodSummary) -> dict[str, Any] | None:
-    parts = []
-    linear = True
-    for result in row.results:
-        arrays = comparison.arrays(result)
-        if arrays is None or arrays.model.weights is None:
-            return None
-        linear = arrays.model.is_linear
-        parts.append(arrays.model.weights)
-    if not parts or len({len(part) for part in parts}) > 1:
+    arrays = [comparison.arrays(result) for result in row.results]
+    models = [found.model for found in arrays if found is not None]
+    parts = [model.weights for model in models if model.weights is not None]
+    if len(parts) < len(arrays) or len({len(part) for part in parts}) > 1:
         return None
     weights = np.stack(parts)
     # Scores have no unit: only the proportions of weights are meaningful, and folds differ in scale.
@@ -180,7 +152,7 @@ def _weights(comparison: Comparison, row: MethodSummary) -> dict[str, Any] | Non
     largest = np.argsort(-np.abs(shares.mean(axis=0)), kind="stable")[:60]
     largest = largest[np.abs(shares[:, largest]).max(axis=0) > 0.0]
     return {
-        "linear": linear,
+        "linear": models[-1].is_linear,
         "features": largest.tolist(),
         "mean": rounded(shares[:, largest].mean(axis=0), 5),
         "low": rounded(shares[:, largest].min(axis=0), 5),
@@ -190,35 +162,30 @@ def _weights(comparison: Comparison, row: MethodSummary) -> dict[str, Any] | Non
 
 
 def _trials(comparison: Comparison, result: Result) -> list[list[Any]]:
-    outcomes = [(tried.parameters, tried.validation) for tried in result.trials]
+    fold = comparison.folds.index(result.fold)
+    outcomes = [(trial.parameters, trial.validation) for trial in result.trials]
     chosen = (result.parameters, result.validation)
     first = outcomes.index(chosen) if chosen in outcomes else None  # of equals, the first was chosen
-    return [
-        [
-            comparison.folds.index(result.fold),
-            format_parameters(parameters),
-            rounded(validation, 5),
-            rounded(tried.seconds, 5),
-            number == first,
-            tried.error or "",
-        ]
-        for number, (tried, (parameters, validation)) in enumerate(zip(result.trials, outcomes, strict=True))
-    ]
+    listed = []
+    for number, trial in enumerate(result.trials):
+        figures = [rounded(trial.validation, 5), rounded(trial.seconds, 5)]
+        listed.append([fold, format_parameters(trial.parameters), *figures, number == first, trial.error or ""])
+    return listed
 
 
-def _queries(comparison: Comparison, rows: list[MethodSummary], shown: np.ndarray) -> dict[str, Any]:
+def _queries(
+    comparison: Comparison, rows: list[MethodSummary], shown: np.ndarray, values: np.ndarray
+) -> dict[str, Any]:
     ids, where = comparison.qids, places(comparison, rows)
     return {
         "ids": [ids[i] for i in shown],
         "fold": [where[i][0] for i in shown],
         "total": len(ids),
-        "valued": n_valued(comparison, rows),
+        "valued": int((~np.isnan(values).any(axis=0)).sum()) if rows else 0,
     }
 
 
 def _feature_names(comparison: Comparison) -> list[str] | None:
-    for result in comparison.results:
-        if (arrays := comparison.arrays(result)) is not None:
-            names = arrays.part.feature_names
-            return None if names is None else [str(name) for name in names]
-    return None
+    arrays = next(filter(None, map(comparison.arrays, comparison.results)), None)
+    names = None if arrays is None else arrays.part.feature_names
+    return None if names is None else [str(name) for name in names]

@@ -19,19 +19,18 @@ PLACES = 600_000
 
 
 def rankings(
-    comparison: Comparison, rows: list[MethodSummary], shown: np.ndarray
+    comparison: Comparison, rows: list[MethodSummary], shown: np.ndarray, values: np.ndarray
 ) -> list[dict[str, Any] | None] | None:
     """Return, per query shown, its documents and every method's order of them; None where they are not known.
 
-    Where not all fit, the queries on which methods differ most are kept.
+    Where not all fit, the queries are kept on which the methods differ most by ``values``, (methods, queries).
     """
     found = by_fold(comparison, rows)
     if found is None:
         return None
     where = places(comparison, rows)
     room = PLACES // (DEPTH * max(len(rows), 1))
-    values = np.stack([comparison.values(row.method, comparison.primary)[shown] for row in rows])
-    most_different = set(np.argsort(-np.nan_to_num(values).std(axis=0), kind="stable")[:room].tolist())
+    most_different = set(np.argsort(-np.nan_to_num(values[:, shown]).std(axis=0), kind="stable")[:room].tolist())
     return [_one_query(found, *where[i]) if number in most_different else None for number, i in enumerate(shown)]
 
 

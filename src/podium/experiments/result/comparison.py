@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,7 +20,6 @@ from podium.experiments.result.summary import Estimate, MethodSummary, one_per_f
 from podium.experiments.result.table import markdown, plain_text
 from podium.experiments.run.outcomes import Result, ResultArrays
 from podium.experiments.run.store import Store
-from podium.metrics.significance import bootstrap_interval, holm, randomization_test
 
 if TYPE_CHECKING:
     import polars
@@ -126,9 +125,9 @@ class Comparison:
         good = [m for m in self.methods if all(result.error is None for result in self._of(m))]
         estimates = {m: {name: self._estimate(m, name) for name in self.metrics} for m in good}
         good.sort(key=lambda m: -estimates[m][self.primary].mean)
-        p_values = self._tests(good)
+        tests = statistics.against({m: self.values(m, self.primary) for m in good}, good[0]) if good else {}
         ordered = good + [m for m in self.methods if m not in estimates]
-        return [self._row(m, estimates.get(m, {}), p_values.get(m)) for m in ordered]
+        return [self._row(m, estimates.get(m, {}), tests.get(m)) for m in ordered]
 
     @property
     def learners(self) -> list[MethodSummary]:
@@ -145,17 +144,33 @@ class Comparison:
 
         Where the protocol tests a query several times, its value is the mean of all tests.
         """
+        return self._by_query(method, lambda result: result.per_query[metric], seed)
+
+    def curve(self, method: str) -> np.ndarray | None:
+        """Return NDCG@k over k, averaged as in the table; None if it is not known."""
+        arrays = {result.key: self.arrays(result) for result in self._of(method)}
+        curves = {key: found.curve for key, found in arrays.items() if found is not None}
+        if len(curves) < len(arrays):
+            return None
+        values = self._by_query(method, lambda result: curves[result.key])
+        defined = ~np.isnan(values).any(axis=1)
+        weights = self._query_weights(method, defined)
+        return np.average(values[defined], axis=0, weights=weights) if defined.any() else None
+
+    def _by_query(self, method: str, values_of: Callable[[Result], Any], seed: int | None = None) -> np.ndarray:
+        """Return values of each test query, given those of a result's queries; see :meth:`values`."""
         parts = []
         for fold in self.folds:
             results = [r for r in self._of(method) if r.fold == fold and seed in (None, r.seed)]
-            parts.append(np.mean([np.asarray(r.per_query[metric], float) for r in results], axis=0))
+            parts.append(np.mean([np.asarray(values_of(r), float) for r in results], axis=0))
         joined = np.concatenate(parts)
         if not self._repeats:
             return joined
         qids = [qid for result in one_per_fold(self._of(method)) for qid in result.qids]
         _, first, query = np.unique(qids, return_index=True, return_inverse=True)
-        means = np.bincount(query, joined) / np.bincount(query)
-        return means[np.argsort(first)]
+        sums = np.zeros((len(first), *joined.shape[1:]))
+        np.add.at(sums, query, joined)
+        return (sums.T / np.bincount(query)).T[np.argsort(first)]
 
     def fold_mean(self, method: str, metric: str, fold: str) -> float | None:
         """Return the mean of one fold; None if the method failed there."""
@@ -257,22 +272,26 @@ class Comparison:
         """Return values whose plain mean is the figure; they are weighted where it is the mean of fold means."""
         values = self.values(method, metric, seed)
         defined = ~np.isnan(values)  # under some conventions a query with nothing to find has no value
-        if not (self.averages_folds and defined.any()):
+        if not self.averages_folds:
             return values[defined]
-        folds = np.repeat(np.arange(len(self.folds)), [len(result.qids) for result in one_per_fold(self._of(method))])
-        values, folds = values[defined], folds[defined]
         # The mean of fold means is a weighted mean over queries. Weighting the deviations from it, rather than the
         # values, makes the bootstrap of a plain mean valid: folds of unequal sizes then add no variation of their own.
-        sizes = np.bincount(folds)
-        weights = len(values) / (np.count_nonzero(sizes) * sizes[folds])
+        values, weights = values[defined], self._query_weights(method, defined)
         mean = np.mean(weights * values)
         return np.asarray(mean + weights * (values - mean))
 
+    def _query_weights(self, method: str, defined: np.ndarray) -> np.ndarray:
+        """Return the weights of the defined queries in the mean that the table shows; their mean is 1."""
+        if not self.averages_folds:
+            return np.ones(defined.sum())
+        sizes = [len(result.qids) for result in one_per_fold(self._of(method))]
+        folds = np.repeat(np.arange(len(sizes)), sizes)[defined]
+        n_defined = np.bincount(folds)
+        return len(folds) / (np.count_nonzero(n_defined) * n_defined[folds])
+
     def _estimate(self, method: str, metric: str) -> Estimate:
         values = self._weighted(method, metric)
-        n_resamples = 10_000 if len(values) <= 2_000 else 1_000
-        low, high = bootstrap_interval(values, n_resamples=n_resamples)
-        return Estimate(float(np.mean(values)) if len(values) else float("nan"), low, high)
+        return Estimate(float(np.mean(values)) if len(values) else float("nan"), *statistics.interval(values))
 
     def _seed_spread(self, method: str) -> dict[str, float]:
         seeds = {result.seed for result in self._of(method)}
@@ -280,21 +299,12 @@ class Comparison:
             return {}
         return {m: float(np.std([self.figure(method, m, s) for s in seeds], ddof=1)) for m in self.metrics}
 
-    def _tests(self, ordered: Sequence[str]) -> dict[str, float]:
-        """Return Holm-corrected p-values of each method but the first against the first, on the primary metric."""
-        if len(ordered) < 2:
-            return {}
-        best, *others = ordered
-        reference = self.values(best, self.primary)
-        p_values = [randomization_test(reference, self.values(other, self.primary)) for other in others]
-        return dict(zip(others, map(float, holm(p_values)), strict=True))
-
-    def _row(self, method: str, estimates: dict[str, Estimate], p_value: float | None) -> MethodSummary:
+    def _row(self, method: str, estimates: dict[str, Estimate], test: statistics.Paired | None) -> MethodSummary:
         results = tuple(self._of(method))
         return MethodSummary(
             method,
             estimates,
-            p_value,
+            test,
             seconds=float(np.mean([result.seconds for result in results])),
             search_seconds=float(sum(result.search_seconds for result in results)),
             results=results,

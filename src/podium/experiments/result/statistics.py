@@ -36,6 +36,11 @@ class Paired:
     """Queries on which the first is better, equal, worse."""
 
 
+def interval(values: np.ndarray) -> tuple[float, float]:
+    """Return the 95 % bootstrap interval of a mean; of many values with fewer resamples, which then suffice."""
+    return bootstrap_interval(values, n_resamples=10_000 if len(values) <= 2_000 else 1_000)
+
+
 def paired(a: np.ndarray, b: np.ndarray) -> Paired:
     """Compare two methods by their values on the same queries.
 
@@ -49,14 +54,11 @@ def paired(a: np.ndarray, b: np.ndarray) -> Paired:
     p_value = randomization_test(a, b)
     difference = difference[~np.isnan(difference)]
     difference = np.where(np.abs(difference) < TIE, 0.0, difference)
-    n_resamples = 10_000 if len(difference) <= 2_000 else 1_000
-    low, high = bootstrap_interval(difference, n_resamples=n_resamples)
     deviation = difference.std(ddof=1) if len(difference) > 1 else 0.0
     mean = float(difference.mean()) if len(difference) else float("nan")
     return Paired(
         round(mean, 15),
-        low,
-        high,
+        *interval(difference),
         float(mean / deviation) if deviation > 0 else 0.0,
         p_value,
         wins=int((difference > 0).sum()),

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from podium.experiments.result.statistics import Paired
 from podium.experiments.run.outcomes import Result
 
 LEVELS = ((0.01, "‡"), (0.05, "†"))
@@ -35,8 +36,8 @@ class MethodSummary:
     method: str
     estimates: dict[str, Estimate]
     """By metric; empty for a method that failed."""
-    p_value: float | None
-    """Paired randomization test against the best on the primary metric, Holm-corrected; None for the best."""
+    against_best: Paired | None
+    """Compared with the best on the primary metric; None for the best, and for a method that failed."""
     seconds: float
     """Training time of the selected model, mean over folds."""
     search_seconds: float
@@ -45,6 +46,11 @@ class MethodSummary:
     """One per fold and seed."""
     seed_spread: dict[str, float] = field(default_factory=dict)
     """Standard deviation over seeds by metric; empty if there was one seed, or if the method does not depend on it."""
+
+    @property
+    def p_value(self) -> float | None:
+        """Paired randomization test against the best on the primary metric, Holm-corrected; None for the best."""
+        return None if self.against_best is None else self.against_best.p_value
 
     @property
     def validation(self) -> float:

@@ -16,12 +16,7 @@ from podium.metrics.ranked import RankedList, ranked_list, tie_group
 
 
 @family(
-    "map",
-    "average precision",
-    aliases=("ap",),
-    name_with_cutoff="ap",
-    normalized=True,
-    no_relevant="no_relevant_ap",
+    "map", "average precision", aliases=("ap",), name_with_cutoff="ap", normalized=True, no_relevant="no_relevant_ap"
 )
 def average_precision(address: int, cutoff: int, parameter: float) -> float:
     shown = ranked_list(address)

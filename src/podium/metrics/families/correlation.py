@@ -52,10 +52,7 @@ def tau(address: int, cutoff: int, parameter: float) -> float:
 
 
 @family(
-    "accuracy",
-    "share of pairs in the right order; a pair with tied scores counts ½",
-    aliases=("pairwise",),
-    **OF_PAIRS,
+    "accuracy", "share of pairs in the right order; a pair with tied scores counts ½", aliases=("pairwise",), **OF_PAIRS
 )
 def accuracy(address: int, cutoff: int, parameter: float) -> float:
     pairs = _count(ranked_list(address))

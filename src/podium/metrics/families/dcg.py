@@ -16,11 +16,7 @@ NORMALIZED = {"seeks": "gain", "prepared": "gains", "normalized": True}
 
 @family("ndcg", "normalized discounted cumulative gain", **NORMALIZED)
 @family(
-    "condensed-ndcg",
-    "NDCG of the judged documents alone",
-    aliases=("condensed_ndcg",),
-    judged_only=True,
-    **NORMALIZED,
+    "condensed-ndcg", "NDCG of the judged documents alone", aliases=("condensed_ndcg",), judged_only=True, **NORMALIZED
 )
 def ndcg(address: int, cutoff: int, parameter: float) -> float:
     shown = ranked_list(address)

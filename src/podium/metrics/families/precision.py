@@ -14,6 +14,7 @@ from numba import njit
 from podium.metrics.family import family
 from podium.metrics.ranked import WHOLE_LIST, RankedList, ranked_list, tie_group
 
+AT_K = {"cutoff": "required", "prepared": "hits"}
 PAD, _, CLIP = range(3)
 """P@k of a list of n < k documents: hits / k; or 0; or hits / n."""
 
@@ -27,13 +28,7 @@ def _length(shown: RankedList, cutoff: int) -> int:
     return shown.n_listed if short == CLIP or cutoff == WHOLE_LIST else 0
 
 
-@family(
-    "p",
-    "precision: share of relevant documents among the first k",
-    cutoff="required",
-    aliases=("precision", "prec"),
-    prepared="hits",
-)
+@family("p", "precision: share of relevant documents among the first k", aliases=("precision", "prec"), **AT_K)
 def precision(address: int, cutoff: int, parameter: float) -> float:
     shown = ranked_list(address)
     length = _length(shown, cutoff)
@@ -43,10 +38,9 @@ def precision(address: int, cutoff: int, parameter: float) -> float:
 @family(
     "r",
     "recall: share of the relevant documents that are among the first k",
-    cutoff="required",
     aliases=("recall",),
-    prepared="hits",
     normalized=True,
+    **AT_K,
 )
 def recall(address: int, cutoff: int, parameter: float) -> float:
     shown = ranked_list(address)

@@ -14,12 +14,7 @@ from podium.metrics.family import family
 from podium.metrics.ranked import ranked_list
 
 
-@family(
-    "rbp",
-    "rank-biased precision, with the persistence after a point (rbp.95)",
-    prepared="hits",
-    parameter=0.8,
-)
+@family("rbp", "rank-biased precision, with the persistence after a point (rbp.95)", prepared="hits", parameter=0.8)
 def rank_biased_precision(address: int, cutoff: int, persistence: float) -> float:
     shown = ranked_list(address)
     total = 0.0
