@@ -70,14 +70,8 @@ def measure(
             raise ValueError(f"judged must be True or False for each document; got {judged.dtype}")
         labels = np.where(judged, labels, 0.0)
     ids = None if document_ids is None else as_column(document_ids, n, "document_ids")
-    score_type = scores.dtype if scores.dtype in (np.float32, np.float64) else np.float64
-    lists = Lists(
-        np.require(scores, score_type, COMPILED_FOR),
-        np.require(labels, np.float64, COMPILED_FOR),
-        offsets,
-        ids,
-        collapse,
-    )
+    scores = np.require(scores, np.float32 if scores.dtype == np.float32 else np.float64, COMPILED_FOR)
+    lists = Lists(scores, np.require(labels, np.float64, COMPILED_FOR), offsets, ids, collapse)
     values = np.empty((len(offsets) - 1, len(metrics)))
     for rules, judged_only in dict.fromkeys((m.rules, m.kind.judged_only) for m in metrics):
         chosen = [i for i, m in enumerate(metrics) if (m.rules, m.kind.judged_only) == (rules, judged_only)]
