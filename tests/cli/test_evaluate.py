@@ -34,7 +34,7 @@ def test_at_most_two_of_a_host_are_shown(podium_command: Callable[..., Any], fil
 def test_wrong_use_is_explained(podium_command: Callable[..., Any], files: list[Path]) -> None:
     data, scores, hosts = files
     hosts.write_text("a\n")
-    assert "1 lines" in podium_command("evaluate", data, scores, "--groups", hosts).err
+    assert "1 groups for the" in podium_command("evaluate", data, scores, "--groups", hosts).err
     assert "--per-group needs --groups" in podium_command("evaluate", data, scores, "--per-group", "1").err
 
 

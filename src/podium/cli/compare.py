@@ -26,42 +26,32 @@ The floor of every table, best-feature and random, is always included.
 Exit code 1 means that a method failed; its row says why, the others are complete."""
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "data",
+def configure(parser: options.Parser) -> None:
+    parser.option(
+        "data DATA",
+        f"a folder of folds, or a file ({options.DATA_HELP}) to deal into folds; without it, synthetic lists with ties",
         nargs="?",
-        metavar="DATA",
-        help=f"a folder of folds, or a file ({options.DATA_HELP}) to deal into folds; "
-        "without it, synthetic lists with ties",
     )
-    parser.add_argument(
-        "--methods",
-        metavar="A,B,…",
-        help="methods by name, see `podium methods`; all; blend, the average of the others; module:name, a ranker of "
-        "your own (default: all; without DATA, some quick ones)",
+    parser.option(
+        "--methods A,B,…",
+        "methods by name, see `podium methods`; all; blend, an average of the others "
+        "(default: all; without DATA, some quick ones)",
     )
     options.add_metrics_options(parser, "ndcg@1,ndcg@5,ndcg@10,map")
     options.add_normalize_option(parser, "minmax")
-    parser.add_argument(
-        "--protocol",
-        metavar="P",
-        help="how queries train, validate and test: letor (the folds of a folder), kfold:K, holdout:N,TEST,VALID, "
+    parser.option(
+        "--protocol P",
+        "how queries train, validate and test: letor (the folds of a folder), kfold:K, holdout:N,TEST,VALID, "
         "time:COLUMN,TEST,VALID,WINDOWS (default: letor for a folder, else kfold:5)",
     )
-    parser.add_argument("--folds", type=options.positive, metavar="K", help="short for --protocol kfold:K")
+    parser.option("--folds K", "short for --protocol kfold:K", type=options.positive)
     options.add_search_options(parser, "map if among the metrics, else ndcg@10, else the first")
-    parser.add_argument(
-        "--seeds",
-        type=options.positive,
-        default=1,
-        metavar="N",
-        help="repeat methods that depend on a seed with N of them, from --seed on (default: 1)",
-    )
-    parser.add_argument(
+    seeds = "repeat methods that depend on a seed with N of them, from --seed on (default: 1)"
+    parser.option("--seeds N", seeds, type=options.positive, default=1)
+    parser.option(
         "--rehearse",
-        action="store_true",
-        help="first compare without the test parts, to pick one method fairly: half of each validation part judges "
-        "what the other half selected; takes three times as long in all",
+        "first compare without the test parts, half of each validation part judging what the other half chose: "
+        "a fair way to pick one method; about three times the time in all",
     )
     options.add_run_options(parser)
     options.add_data_options(parser)
@@ -70,17 +60,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     from podium.experiments import compare
 
-    out = Path(arguments.out) if arguments.out else Path("podium-runs") / _name(arguments.data)
+    out = arguments.out or Path("podium-runs") / _name(arguments.data)
     with output.Reporter(arguments.quiet, out) as reporter:
         comparison = compare(
             arguments.data,
-            arguments.methods,
-            **options.study(arguments),
+            **options.study(arguments, "folds", "protocol", "seeds", "rehearse"),
             normalize=options.normalization(arguments),
-            folds=arguments.folds,
-            protocol=arguments.protocol,
-            seeds=arguments.seeds,
-            rehearse=arguments.rehearse,
             columns=options.columns(arguments),
             out=out,
             progress=reporter,
@@ -89,7 +74,7 @@ def run(arguments: argparse.Namespace) -> int:
         output.print_json(comparison.to_dict())
     else:
         output.print_comparison(comparison)
-    return 1 if comparison.failed else 0
+    return int(bool(comparison.failed))
 
 
 def _name(data: str | None) -> str:

@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING
 from podium.cli import options, output
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from podium.metrics import Evaluation
 
 HELP = "evaluate scores, or a TREC run"
@@ -31,34 +29,26 @@ examples:
 The default convention is trec with --qrels, otherwise standard."""
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("data", nargs="?", metavar="DATA", help=f"graded documents ({options.DATA_HELP})")
-    parser.add_argument(
-        "scores",
+def configure(parser: options.Parser) -> None:
+    parser.option("data DATA", f"graded documents ({options.DATA_HELP})", nargs="?")
+    parser.option(
+        "scores SCORES",
+        "one score per line, in the order of DATA's rows; - reads standard input",
         nargs="?",
-        metavar="SCORES",
-        help="one score per line, in the order of DATA's rows; - reads standard input",
     )
-    parser.add_argument("--qrels", metavar="FILE", help="TREC relevance judgments, instead of DATA")
-    parser.add_argument("--run", metavar="FILE", dest="run_file", help="TREC run, instead of SCORES")
-    parser.add_argument(
-        "--groups",
-        metavar="FILE",
-        help="one group id (a host, a seller) per line, in the order of DATA's rows; see --per-group",
+    parser.option("--qrels FILE", "TREC relevance judgments, instead of DATA")
+    parser.option("--run FILE", "TREC run, instead of SCORES", dest="run_file")
+    parser.option(
+        "--groups FILE",
+        "one group id (a host, a seller) per line, in the order of DATA's rows; see --per-group",
     )
-    parser.add_argument(
-        "--per-group",
-        type=options.positive,
-        metavar="N",
-        help="show at most N documents of a group in a list (default: 2); needs --groups",
-    )
-    options.add_metrics_options(parser, "ndcg@1,ndcg@5,ndcg@10,map,mrr", "standard; trec with --qrels")
-    parser.add_argument("--list-metrics", action="store_true", help="list all metrics and conventions, then exit")
-    parser.add_argument(
-        "--complete", action="store_true", help="count judged queries that are not in the run as nothing found"
-    )
-    parser.add_argument("--per-query", action="store_true", help="also print each query's values")
-    parser.add_argument("--json", action="store_true", help="print the results as JSON")
+    shown = "show at most N documents of a group in a list (default: 2); needs --groups"
+    parser.option("--per-group N", shown, type=options.positive)
+    options.add_metrics_options(parser, "ndcg@1,ndcg@5,ndcg@10,map,mrr", convention=None)
+    parser.option("--list-metrics", "list all metrics and conventions, then exit")
+    parser.option("--complete", "count judged queries that are not in the run as nothing found")
+    parser.option("--per-query", "also print each query's values")
+    parser.option("--json", "print the results as JSON")
     options.add_data_options(parser)
 
 
@@ -106,15 +96,12 @@ def _evaluate_scores(arguments: argparse.Namespace) -> Evaluation:
     from podium.metrics import evaluate, import_metrics
 
     queries = options.read(arguments.data, arguments)
-    scores = read_scores(arguments.scores, queries.n_documents, arguments.data)
-    collapse = None
-    if arguments.groups is not None:
-        groups = Path(arguments.groups).read_text("utf-8").splitlines()
-        if len(groups) != queries.n_documents:
-            raise ValueError(
-                f"{arguments.groups} has {len(groups)} lines, but {arguments.data} has {queries.n_documents} documents"
-            )
-        collapse = groups, arguments.per_group or 2
+    scores = read_scores(arguments.scores)
+    groups = None if arguments.groups is None else Path(arguments.groups).read_text("utf-8").splitlines()
+    for what, values in (("scores", scores), ("groups", groups)):
+        if values is not None and len(values) != queries.n_documents:
+            raise ValueError(f"{len(values)} {what} for the {queries.n_documents} documents of {arguments.data}")
+    collapse = groups and (groups, arguments.per_group or 2)
     metrics, convention = import_metrics(arguments.metrics), arguments.convention or "standard"
     return evaluate(queries, scores, metrics=metrics, convention=convention, collapse=collapse)
 
@@ -142,25 +129,16 @@ def _evaluate_run(arguments: argparse.Namespace) -> Evaluation:
     )
 
 
-def read_scores(path: str, n_documents: int, data: str) -> np.ndarray:
+def read_scores(path: str) -> list[float]:
     """Read one number per line; blank lines are skipped."""
-    import numpy as np
-
-    where = "standard input" if path == "-" else path
-    text = sys.stdin.read() if path == "-" else Path(path).read_text("utf-8")
+    where, text = ("standard input", sys.stdin.read()) if path == "-" else (path, Path(path).read_text("utf-8"))
     scores = []
-    for number, line in enumerate(text.splitlines(), 1):
-        if not line.strip():
-            continue
+    for number, line in enumerate(map(str.strip, text.splitlines()), 1):
         try:
-            scores.append(float(line))
+            scores += [float(line)] if line else []
         except ValueError:
-            raise ValueError(
-                f"{where}:{number}: {line.strip()!r} is not a score; expected one number per line"
-            ) from None
-    if len(scores) != n_documents:
-        raise ValueError(f"{where} has {len(scores)} scores, but {data} has {n_documents} documents")
-    return np.array(scores)
+            raise ValueError(f"{where}:{number}: {line!r} is not a score; expected one number per line") from None
+    return scores
 
 
 def _as_json(result: Evaluation, per_query: bool) -> dict[str, object]:

@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from types import ModuleType
 
 from podium.cli import compare, evaluate, methods, rank, ratings, report, train
+from podium.cli.options import Parser
 from podium.version import __version__
 
 COMMANDS = (compare, report, train, rank, evaluate, methods, ratings)
@@ -47,31 +48,27 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except OSError as error:
-        return _fail(_describe(error), 2, arguments.debug)
+        what = f"{error.filename}: {error.strerror}" if error.filename and error.strerror else error
+        return _fail(f"error: {what}", 2, arguments.debug)
     except (ValueError, ModuleNotFoundError) as error:
-        return _fail(str(error), 2, arguments.debug)
+        return _fail(f"error: {error}", 2, arguments.debug)
 
 
-def build_parser() -> argparse.ArgumentParser:
+def build_parser() -> Parser:
     """Return the parser of all commands; a parsed command is in ``arguments.run``."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="podium",
         description="Learning to rank lists that have ties: compare methods, train, rank, evaluate.",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"podium {__version__}")
-    parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
-    # Also accepted after the command; SUPPRESS keeps its absence there from undoing a --debug given before it.
-    debug = argparse.ArgumentParser(add_help=False)
-    debug.add_argument("--debug", action="store_true", default=argparse.SUPPRESS, help="show the traceback of an error")
-    _add_commands(parser, COMMANDS, debug)
+    parser.option("--debug", "show the traceback of an error")
+    _add_commands(parser, COMMANDS)
     return parser
 
 
-def _add_commands(
-    parser: argparse.ArgumentParser, commands: Sequence[ModuleType], common: argparse.ArgumentParser
-) -> None:
+def _add_commands(parser: Parser, commands: Sequence[ModuleType]) -> None:
     """Add a parser per command, and for a group of commands, one with its own commands."""
     parsers = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for command in commands:
@@ -81,10 +78,11 @@ def _add_commands(
             description=command.DESCRIPTION,
             epilog=command.EXAMPLES,
             formatter_class=argparse.RawDescriptionHelpFormatter,
-            parents=[common],
         )
+        # SUPPRESS keeps the absence of --debug here from undoing one given before the command.
+        added.option("--debug", "show the traceback of an error", default=argparse.SUPPRESS)
         if hasattr(command, "COMMANDS"):
-            _add_commands(added, command.COMMANDS, common)
+            _add_commands(added, command.COMMANDS)
         else:
             command.configure(added)
             added.set_defaults(run=command.run)
@@ -93,14 +91,8 @@ def _add_commands(
 def _fail(message: str, code: int, debug: bool) -> int:
     if debug:
         traceback.print_exc()
-    print(f"podium: {message}" if code == 130 else f"podium: error: {message}", file=sys.stderr)
+    print(f"podium: {message}", file=sys.stderr)
     return code
-
-
-def _describe(error: OSError) -> str:
-    if error.filename is None or error.strerror is None:
-        return str(error)
-    return f"{error.filename}: {error.strerror}"
 
 
 if __name__ == "__main__":

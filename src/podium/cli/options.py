@@ -5,90 +5,97 @@ from __future__ import annotations
 import argparse
 import ast
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from podium.data.queries import Queries
 
-NORMALIZATIONS = ("none", "standard", "minmax", "zscore")
-
 DATA_HELP = "LETOR / SVMlight text (also .gz), CSV or Parquet"
 
 
-def add_data_options(parser: argparse.ArgumentParser) -> None:
+class Parser(argparse.ArgumentParser):
+    """An argument parser that takes names and value of an option as help shows them."""
+
+    def option(self, spec: str, help: str, **settings: Any) -> None:
+        """Add an argument such as ``"-o --out FILE"``: its names and what its value is called; without that, a flag."""
+        *names, last = spec.split()
+        if last.startswith("-"):
+            self.add_argument(*names, last, action="store_true", help=help, **settings)
+        else:
+            self.add_argument(*names, metavar=last, help=help, **settings)
+
+
+def add_data_options(parser: Parser) -> None:
     """Add the options that name the columns of a CSV or Parquet file."""
     group = parser.add_argument_group("columns of CSV and Parquet files")
     group.add_argument("--qid-column", metavar="NAME", help="query ids (default: qid)")
     group.add_argument("--label-column", metavar="NAME", help="grades (default: label)")
     group.add_argument("--document-column", metavar="NAME", help="document ids (default: none)")
-    group.add_argument("--features", type=comma_list, metavar="A,B,…", help="features (default: all other columns)")
+    group.add_argument("--features", metavar="A,B,…", help="features (default: all other columns)", type=comma_list)
 
 
-def add_normalize_option(parser: argparse.ArgumentParser, default: str) -> None:
+def add_normalize_option(parser: Parser, default: str) -> None:
     parser.add_argument(
         "--normalize",
-        choices=NORMALIZATIONS,
+        choices=("none", "standard", "minmax", "zscore"),
         default=default,
         help="rescale features: standard uses mean and deviation of the training set, minmax and zscore act within "
         f"each query (default: {default})",
     )
 
 
-def add_metrics_options(parser: argparse.ArgumentParser, metrics: str, convention: str = "standard") -> None:
-    parser.add_argument(
-        "--metrics",
+def add_metrics_options(parser: Parser, metrics: str, convention: str | None = "standard") -> None:
+    """Add the options of metrics and their convention, whose default depends on the data if it is None here."""
+    parser.option(
+        "--metrics M,…",
+        "metrics such as ndcg@10, map or p@5, or module:name for one of your own; podium evaluate --list-metrics "
+        "lists all (default: %(default)s)",
         type=comma_list,
-        default=comma_list(metrics),
-        metavar="M,…",
-        help="metrics such as ndcg@10, map or p@5, or module:name for one of your own; podium evaluate --list-metrics "
-        f"lists all (default: {metrics})",
+        default=metrics,
     )
-    parser.add_argument(
-        "--convention",
-        metavar="NAME",
-        help="the rules that metrics follow, such as standard, letor or trec; podium evaluate --list-metrics lists all "
-        f"(default: {convention})",
+    parser.option(
+        "--convention NAME",
+        "the rules that metrics follow, such as standard, letor or trec; podium evaluate --list-metrics lists all "
+        f"(default: {convention or 'standard; trec with --qrels'})",
+        default=convention,
     )
 
 
-def add_search_options(parser: argparse.ArgumentParser, primary: str) -> None:
+def add_search_options(parser: Parser, primary: str) -> None:
     """Add the options of a search for hyper-parameters, and the seed; ``primary`` describes that metric's default."""
-    parser.add_argument(
-        "--primary",
-        metavar="METRIC",
-        help=f"selects hyper-parameters on validation data, orders the table and is tested (default: {primary})",
-    )
+    what = f"selects hyper-parameters on validation data, orders the table and is tested (default: {primary})"
+    parser.option("--primary METRIC", what)
     parser.add_argument(
         "--search",
         choices=("grid", "random", "bayes"),
         default="grid",
         help="how to search for hyper-parameters (default: grid; bayes needs Optuna: pip install podium[search])",
     )
-    parser.add_argument("--budget", type=positive, metavar="N", help="trials per method and fold, for random and bayes")
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of all random choices (default: 0)")
+    parser.option("--budget N", "trials per method and fold, for random and bayes", type=positive)
+    add_seed_option(parser)
 
 
-def add_run_options(parser: argparse.ArgumentParser) -> None:
+def add_seed_option(parser: Parser) -> None:
+    parser.option("--seed N", "seed of all random choices (default: 0)", type=int, default=0)
+
+
+def add_run_options(parser: Parser) -> None:
     """Add the options of how a comparison is run and where its results are written."""
-    parser.add_argument("--jobs", type=positive, metavar="N", help="worker processes (default: one per core)")
-    parser.add_argument("--out", metavar="DIR", help="folder for the results (default: podium-runs/<name of the data>)")
-    parser.add_argument("--json", action="store_true", help="print the results as JSON")
-    parser.add_argument("--quiet", action="store_true", help="show no progress on standard error")
+    parser.option("--jobs N", "worker processes (default: one per core)", type=positive)
+    parser.option("--out DIR", "folder for the results (default: podium-runs/<name of the data>)", type=Path)
+    parser.option("--json", "print the results as JSON")
+    parser.option("--quiet", "show no progress on standard error")
 
 
-def study(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return the shared options of a comparison by the names that functions for comparing take."""
+def study(arguments: argparse.Namespace, *names: str) -> dict[str, Any]:
+    """Return the shared options of a comparison, and those named, as the functions for comparing take them."""
     from podium.metrics import import_metrics
 
-    return {
-        "metrics": import_metrics(arguments.metrics),
-        "convention": arguments.convention or "standard",
-        "primary": arguments.primary and import_metrics([arguments.primary])[0],
-        "search": arguments.search,
-        "budget": arguments.budget,
-        "random_state": arguments.seed,
-        "jobs": arguments.jobs,
-    }
+    given = {name: getattr(arguments, name) for name in ("methods", "convention", "search", "budget", "jobs", *names)}
+    primary = arguments.primary and import_metrics([arguments.primary])[0]
+    metrics = import_metrics(arguments.metrics)
+    return given | {"metrics": metrics, "primary": primary, "random_state": arguments.seed}
 
 
 def normalization(arguments: argparse.Namespace) -> str | None:

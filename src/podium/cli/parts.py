@@ -55,7 +55,7 @@ def ranker(loss: str, scorer: str, general: Mapping[str, Any], settings: Mapping
     from podium.scorers import Scorer
 
     made = Ranker(
-        loss=_part(loss, "loss", podium.losses, Loss, getattr(podium.losses, "FunctionLoss", None)),
+        loss=_part(loss, "loss", podium.losses, Loss, podium.losses.FunctionLoss),
         scorer=_part(scorer, "scorer", podium.scorers, Scorer),
         **general,
     )

@@ -23,23 +23,18 @@ examples:
   podium rank model.podium test.txt --part mine:Loss"""
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("model", metavar="MODEL", help="a file that `podium train` wrote")
-    parser.add_argument("data", metavar="DATA", help=f"the documents ({options.DATA_HELP}); grades are not needed")
-    parser.add_argument(
-        "-o", "--out", metavar="FILE", help="where scores go (default: standard output); .trec or .run: a TREC run"
-    )
-    parser.add_argument(
-        "--part",
+def configure(parser: options.Parser) -> None:
+    parser.option("model MODEL", "a file that `podium train` wrote")
+    parser.option("data DATA", f"the documents ({options.DATA_HELP}); grades are not needed")
+    parser.option("-o --out FILE", "where scores go (default: standard output); .trec or .run: a TREC run")
+    parser.option(
+        "--part MODULE:NAME",
+        "a class or function of your own that the model names, to be imported; may be given several times",
         action="append",
         default=[],
-        metavar="MODULE:NAME",
         dest="parts",
-        help="a class or function of your own that the model names, to be imported; may be given several times",
     )
-    parser.add_argument(
-        "--tag", default="podium", metavar="NAME", help="name of the run in a TREC file (default: podium)"
-    )
+    parser.option("--tag NAME", "name of the run in a TREC file (default: podium)", default="podium")
     options.add_data_options(parser)
 
 

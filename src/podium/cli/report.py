@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from podium.cli import options, output
 
 if TYPE_CHECKING:
     from podium.experiments import Comparison
@@ -32,11 +33,9 @@ _WRITERS: dict[str, Callable[[Comparison], str]] = {
 _SUFFIXES = {".html": "html", ".htm": "html", ".md": "markdown", ".tex": "latex", ".csv": "csv", ".txt": "text"}
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("folder", metavar="RUN", help="the folder of a run, as given to `podium compare --out`")
-    parser.add_argument(
-        "-o", "--output", metavar="FILE", help="file to write (default: the report in RUN; a table is printed)"
-    )
+def configure(parser: options.Parser) -> None:
+    parser.option("folder RUN", "the folder of a run, as given to `podium compare --out`", type=Path)
+    parser.option("-o --output FILE", "file to write (default: the report in RUN; a table is printed)", type=Path)
     parser.add_argument(
         "--format",
         choices=list(_WRITERS),
@@ -45,40 +44,30 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
+    from podium.core.atomic import atomic_write
     from podium.experiments import Comparison
 
-    folder = Path(arguments.folder)
+    folder, file = arguments.folder, arguments.output
     comparison = Comparison.load(folder)
-    if arguments.format is None and arguments.output is None:
+    kind = arguments.format or (file and _by_ending(file))
+    if kind == "html" and file is None:
+        file = folder / "report.html"
+    if kind is None:
         comparison.save(folder)
         print(f"Report: {folder / 'report.html'}")
+    elif file is None:
+        print(_WRITERS[kind](comparison).rstrip("\n"))
     else:
-        _one(comparison, folder, arguments)
+        with atomic_write(file) as opened:
+            opened.write(_WRITERS[kind](comparison).rstrip("\n") + "\n")
+        print(f"{'Report' if kind == 'html' else 'Table'}: {file}")
     if missing := comparison.failed:
-        print(f"podium: incomplete: {', '.join(missing)}; see the report", file=sys.stderr)
+        output.note(f"podium: incomplete: {', '.join(missing)}; see the report")
     return 0
 
 
-def _one(comparison: Comparison, folder: Path, arguments: argparse.Namespace) -> None:
-    output = None if arguments.output is None else Path(arguments.output)
-    kind = arguments.format or _by_ending(arguments.output)
-    if output is None and kind == "html":
-        output = folder / "report.html"
-    made = _WRITERS[kind](comparison)
-    if output is None:
-        print(made.rstrip("\n"))
-        return
-    from podium.core.atomic import atomic_write
-
-    with atomic_write(output) as file:
-        file.write(made if made.endswith("\n") else f"{made}\n")
-    print(f"{'Report' if kind == 'html' else 'Table'}: {output}")
-
-
-def _by_ending(name: str) -> str:
-    try:
-        return _SUFFIXES[Path(name).suffix.lower()]
-    except KeyError:
-        raise ValueError(
-            f"the ending of {name} is none of {', '.join(_SUFFIXES)}; name the format with --format"
-        ) from None
+def _by_ending(file: Path) -> str:
+    ending = file.suffix.lower()
+    if ending not in _SUFFIXES:
+        raise ValueError(f"the ending of {file} is none of {', '.join(_SUFFIXES)}; name the format with --format")
+    return _SUFFIXES[ending]

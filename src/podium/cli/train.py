@@ -28,42 +28,40 @@ object or a function of your own, in a module of the current folder or an instal
 To have hyper-parameters chosen for you, see `podium compare`."""
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("data", metavar="DATA", help=f"training data ({options.DATA_HELP}), or the folder of one fold")
+def configure(parser: options.Parser) -> None:
+    parser.option("data DATA", f"training data ({options.DATA_HELP}), or the folder of one fold")
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument("--method", metavar="NAME", help="a name that `podium methods` lists, or module:name")
     what.add_argument("--loss", metavar="NAME", help="a class of podium.losses, such as ListNetLoss, or module:name")
-    parser.add_argument(
-        "--scorer",
-        metavar="NAME",
-        help="with --loss: linear, mlp, trees or any other class of podium.scorers, or module:name (default: linear)",
+    parser.option(
+        "--scorer NAME",
+        "with --loss: linear, mlp, trees or any other class of podium.scorers, or module:name (default: linear)",
     )
-    parser.add_argument("-o", "--out", required=True, metavar="MODEL", help="the file to write, such as model.podium")
-    parser.add_argument("--valid", metavar="FILE", help="validation data: used for early stopping, and reported")
-    parser.add_argument(
-        "--set",
+    parser.option("-o --out MODEL", "the file to write, such as model.podium", required=True)
+    parser.option("--valid FILE", "validation data: used for early stopping, and reported")
+    parser.option(
+        "--set NAME=VALUE",
+        "a parameter of the method, the loss or the scorer; may be given several times",
         action="append",
         type=options.setting,
         default=[],
-        metavar="NAME=VALUE",
         dest="settings",
-        help="a parameter of the method, the loss or the scorer; may be given several times",
     )
     options.add_normalize_option(parser, "standard")
     options.add_metrics_options(parser, "ndcg@10")
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of all random choices (default: 0)")
-    parser.add_argument("--verbose", action="store_true", help="show the training, iteration by iteration")
-    parser.add_argument("--json", action="store_true", help="print the summary as JSON")
+    options.add_seed_option(parser)
+    parser.option("--verbose", "show the training, iteration by iteration")
+    parser.option("--json", "print the summary as JSON")
     options.add_data_options(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     from podium.files.models import require_savable
-    from podium.metrics import import_metrics, metric
+    from podium.metrics import evaluate, import_metrics, metric
 
     metrics = import_metrics(arguments.metrics)
     for name in metrics:
-        metric(name, arguments.convention or "standard")  # a mistake should not surface after the training
+        metric(name, arguments.convention)  # a mistake should not surface after the training
     ranker = _build(arguments)
     require_savable(ranker)
     train, validation = _read(arguments)
@@ -74,8 +72,19 @@ def run(arguments: argparse.Namespace) -> int:
         raise KeyboardInterrupt  # half a model must not take the place of a whole one
     ranker.save(arguments.out)
     parts = {"training": train} if validation is None else {"training": train, "validation": validation}
-    figures = {name: _evaluate(ranker, queries, metrics, arguments) for name, queries in parts.items()}
-    _print(arguments, parts, figures, seconds)
+    judged = {
+        name: evaluate(queries, ranker.predict(queries), metrics=metrics, convention=arguments.convention).mean
+        for name, queries in parts.items()
+    }
+    what = arguments.method or f"{arguments.loss} on {arguments.scorer or 'linear'}"
+    if arguments.json:
+        summary = {"method": what, "model": arguments.out, "seconds": seconds, "convention": arguments.convention}
+        output.print_json(summary | judged)
+        return 0
+    print(f"{what}: trained in {seconds:.2f} s, written to {arguments.out}")
+    for name, queries in parts.items():
+        listed = ", ".join(f"{m} ({arguments.convention}) {value:.4f}" for m, value in judged[name].items())
+        print(f"  {name}: {listed} on {len(queries)} queries, {queries.n_documents} documents")
     return 0
 
 
@@ -116,26 +125,3 @@ def _read(arguments: argparse.Namespace) -> tuple[Queries, Queries | None]:
     if train.n_features != validation.n_features:
         train, validation = (options.read(path, arguments, letor={"n_features": width}) for path in paths)
     return train, validation
-
-
-def _evaluate(ranker: Any, queries: Queries, metrics: list[str], arguments: argparse.Namespace) -> dict[str, float]:
-    from podium.metrics import evaluate
-
-    convention = arguments.convention or "standard"
-    return evaluate(queries, ranker.predict(queries), metrics=metrics, convention=convention).mean
-
-
-def _print(
-    arguments: argparse.Namespace, parts: dict[str, Queries], figures: dict[str, dict[str, float]], seconds: float
-) -> None:
-    convention = arguments.convention or "standard"
-    what = arguments.method or f"{arguments.loss} on {arguments.scorer or 'linear'}"
-    if arguments.json:
-        summary = {"method": what, "model": arguments.out, "seconds": seconds, "convention": convention}
-        output.print_json(summary | figures)
-        return
-    print(f"{what}: trained in {seconds:.2f} s, written to {arguments.out}")
-    for part, means in figures.items():
-        queries = parts[part]
-        listed = ", ".join(f"{name} ({convention}) {value:.4f}" for name, value in means.items())
-        print(f"  {part}: {listed} on {len(queries)} queries, {queries.n_documents} documents")

@@ -23,14 +23,12 @@ The floor of every table, item-mean and popularity, is always included.
 Exit code 1 means that a method failed; its row says why, and the other rows are complete."""
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "data", metavar="FILE", help="text with user, item, rating and perhaps time on each line (also .gz), or Parquet"
-    )
-    parser.add_argument(
-        "--methods",
-        metavar="A,B,…",
-        help="methods by name, see `podium methods --ratings`, or module:name for your own (default: all)",
+def configure(parser: options.Parser) -> None:
+    what = "text with user, item, rating and perhaps time on each line (also .gz), or Parquet"
+    parser.option("data FILE", what)
+    parser.option(
+        "--methods A,B,…",
+        "methods by name, see `podium methods --ratings`, or module:name for your own (default: all)",
     )
     parser.add_argument(
         "--protocol",
@@ -39,23 +37,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="given-n: train on N ratings of each user and test on the others; held-out-users: the same for users not "
         "trained on; time: test on the latest fifth of all ratings (default: given-n)",
     )
-    parser.add_argument(
-        "--n",
+    parser.option(
+        "--n N,…",
+        "ratings given per user, one table per number (default: %(default)s)",
         type=options.positive_list,
-        default=[10, 20, 50],
-        metavar="N,…",
-        help="ratings given per user, one table per number (default: 10,20,50)",
+        default="10,20,50",
     )
-    parser.add_argument(
-        "--replicates", type=options.positive, metavar="K", help="number of draws, each with its own seed (default: 10)"
-    )
-    parser.add_argument(
-        "--min-test",
-        type=options.positive,
-        default=10,
-        metavar="M",
-        help="users with fewer than N + M ratings are dropped (default: 10)",
-    )
+    draws = "number of draws, each with its own seed (default: 10)"
+    parser.option("--replicates K", draws, type=options.positive)
+    dropped = "users with fewer than N + M ratings are dropped (default: 10)"
+    parser.option("--min-test M", dropped, type=options.positive, default=10)
     options.add_metrics_options(parser, "ndcg@1,ndcg@5,ndcg@10,err")
     options.add_search_options(parser, "ndcg@10 if among the metrics, else the first")
     options.add_run_options(parser)
@@ -64,16 +55,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     from podium.ratings.compare import compare_ratings, dataset_name
 
-    out = Path(arguments.out) if arguments.out else Path("podium-runs") / dataset_name(Path(arguments.data))
+    out = arguments.out or Path("podium-runs") / dataset_name(Path(arguments.data))
     with output.Reporter(arguments.quiet, out) as reporter:
         comparisons = compare_ratings(
             arguments.data,
-            arguments.methods,
-            **options.study(arguments),
-            protocol=arguments.protocol,
-            n=arguments.n,
+            **options.study(arguments, "protocol", "n", "min_test"),
             replicates=arguments.replicates or (1 if arguments.protocol == "time" else 10),
-            min_test=arguments.min_test,
             out=out,
             progress=reporter,
         )
