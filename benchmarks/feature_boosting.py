@@ -105,7 +105,7 @@ def main() -> None:
         for repeat in range(options.repeats + 1):
             for k, make in enumerate(both):
                 start = time.perf_counter()
-                found[k], _ = BoostingLoop(options.rounds).run(make(), queries)
+                found[k], _ = BoostingLoop(options.rounds)._boost(make(), queries)
                 if repeat:
                     best[k] = min(best[k], (time.perf_counter() - start) / options.rounds * 1e3)
         assert [r.feature for r in found[0]] == [r.feature for r in found[1]]

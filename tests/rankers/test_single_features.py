@@ -127,7 +127,7 @@ def test_adarank_may_repeat_and_turn_features_round(queries) -> None:
     again = MetricWeighting(queries, WEIGHT, metric("ndcg@5"), np.array([1.0, 0.0, 2.0]), True, 2)
     assert {j for j, _ in again.candidates} == {0, 2}
     assert [factor for _, factor in again.candidates] == [1, -1, 2, -2]
-    rules, _ = BoostingLoop(6).run(again, queries)
+    rules, _ = BoostingLoop(6)._boost(again, queries)
     chosen = [rule.feature for rule in rules]
     assert chosen[0] == chosen[1] != chosen[2]
 
@@ -153,13 +153,13 @@ def test_the_loss_falls_and_the_best_round_is_kept(queries, kind) -> None:
     weighting = kind(queries, np.ones(len(queries)), 20, True, True)
     validation = Validation(queries, metric("ndcg@3"))
     reports = []
-    rules, end = BoostingLoop(40, patience=10).run(weighting, queries, validation, reports.append)
+    rules, end = BoostingLoop(40, patience=10)._boost(weighting, queries, validation, reports.append)
     assert end.losses[-1] < end.losses[0]
     assert len(rules) == end.best_iter == 1 + int(np.argmax(end.validation))
     assert [progress.validation for progress in reports] == list(end.validation)
-    every, end = BoostingLoop(40, early_stopping=False).run(weighting, queries, validation)
+    every, end = BoostingLoop(40, early_stopping=False)._boost(weighting, queries, validation)
     assert (len(every), end.best_iter, end.n_iter) == (end.n_iter, None, len(end.validation))
-    stopped, end = BoostingLoop(40).run(weighting, queries, callback=lambda progress: progress.iteration == 3)
+    stopped, end = BoostingLoop(40)._boost(weighting, queries, callback=lambda progress: progress.iteration == 3)
     assert (len(stopped), end.converged) == (3, None)
 
 
@@ -170,7 +170,7 @@ def test_ctrl_c_keeps_the_rules_so_far(queries) -> None:
 
     weighting = ExponentialWeighting(queries, np.ones(len(queries)), 20, True, True)
     with pytest.warns(UserWarning, match="interrupted"):
-        rules, end = BoostingLoop(40).run(weighting, queries, callback=interrupt)
+        rules, end = BoostingLoop(40)._boost(weighting, queries, callback=interrupt)
     assert (len(rules), end.interrupted) == (4, True)
 
 
@@ -178,10 +178,10 @@ def test_nothing_more_to_learn_ends_it() -> None:
     # One feature that orders the only pair: the first rule makes no mistake, and its weight is limited.
     queries = podium.Queries([[0.0], [1.0]], [0, 1], sizes=[2])
     for kind in (ExponentialWeighting, FidelityWeighting):
-        (rule,), _ = BoostingLoop(1).run(kind(queries, np.ones(1), 5, True, True), queries)
+        (rule,), _ = BoostingLoop(1)._boost(kind(queries, np.ones(1), 5, True, True), queries)
         assert rule == Rule(0, LARGEST_WEIGHT, 0.5)
         tied = queries.with_labels([1.0, 1.0])
-        rules, end = BoostingLoop(3).run(kind(tied, np.ones(1), 5, True, True), tied)
+        rules, end = BoostingLoop(3)._boost(kind(tied, np.ones(1), 5, True, True), tied)
         assert (rules, end.converged, end.n_iter) == ([], True, 0)
 
 
@@ -191,6 +191,6 @@ def test_small_pieces() -> None:
     assert log_odds(0.0, 0.0) == 0
     assert first_best(np.array([0.1, 0.3, 0.3 + 1e-15, 0.2])) == 1
     with pytest.raises(ValueError, match="n_rounds"):
-        BoostingLoop(0).check()
+        podium.AdaRank(n_rounds=0).fit(podium.make_queries(2, 3, 2))
     with pytest.raises(ValueError, match="learning_rate"):
-        BoostingLoop(1, 0.0).check()
+        podium.AdaRank(learning_rate=0.0).fit(podium.make_queries(2, 3, 2))

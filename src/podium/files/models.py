@@ -30,12 +30,12 @@ class Savable(Protocol):
 
     def _require_fitted(self) -> None: ...
 
-    def _fitted_state(self) -> tuple[dict[str, Any], Arrays]:
+    def _stored_fit(self) -> tuple[dict[str, Any], Arrays]:
         """Return the result of fitting: JSON, and arrays and texts by name."""
         ...
 
-    def _restore_fitted(self, fitted: dict[str, Any], state: Arrays) -> None:
-        """Become the ranker that :meth:`_fitted_state` describes."""
+    def _restore_fit(self, fitted: dict[str, Any], arrays: Arrays) -> None:
+        """Become the ranker that :meth:`_stored_fit` describes."""
         ...
 
 
@@ -66,7 +66,7 @@ def save(ranker: Savable, path: str | os.PathLike[str], *, dataset: str | None =
     """
     ranker._require_fitted()
     described = encode_object(ranker)
-    fitted, content = ranker._fitted_state()
+    fitted, content = ranker._stored_fit()
     header = {
         "format": FORMAT,
         "version": FORMAT_VERSION,
@@ -115,7 +115,7 @@ def load(path: str | os.PathLike[str], *, parts: Mapping[str, Any] | None = None
         ranker = decoder.object(header)
         if unused := supplied.keys() - decoder.used:
             raise ValueError(f"it has no use for {', '.join(sorted(unused))}")
-        ranker._restore_fitted(header["fitted"], content)
+        ranker._restore_fit(header["fitted"], content)
     except MissingPartsError as error:
         raise MissingPartsError(f"{path}: {error}", error.names) from None
     except KeyError as error:

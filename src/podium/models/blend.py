@@ -103,25 +103,25 @@ class Blend(BaseRanker):
             )
         return weights
 
-    def _fitted_state(self) -> tuple[dict[str, Any], Arrays]:
-        fitted, arrays = super()._fitted_state()
-        states = [_state(name, ranker) for name, ranker in self.rankers_]
-        members = {f"members.{i}.{key}": array for i, (_, own) in enumerate(states) for key, array in own.items()}
-        return {**fitted, "members": [own for own, _ in states]}, {**arrays, **members}
+    def _stored_fit(self) -> tuple[dict[str, Any], Arrays]:
+        fitted, arrays = super()._stored_fit()
+        stored = [_stored(name, ranker) for name, ranker in self.rankers_]
+        members = {f"members.{i}.{key}": array for i, (_, own) in enumerate(stored) for key, array in own.items()}
+        return {**fitted, "members": [own for own, _ in stored]}, {**arrays, **members}
 
-    def _restore_fitted(self, fitted: dict[str, Any], arrays: Arrays) -> None:
-        super()._restore_fitted(fitted, arrays)
+    def _restore_fit(self, fitted: dict[str, Any], arrays: Arrays) -> None:
+        super()._restore_fit(fitted, arrays)
         self.rankers_ = list(self._named())
         for number, ((_, ranker), own) in enumerate(zip(self.rankers_, fitted["members"], strict=True)):
-            ranker._restore_fitted(own, named_under(f"members.{number}", arrays))
+            ranker._restore_fit(own, named_under(f"members.{number}", arrays))
         self.weights_ = require_array(arrays, "model.weights", (len(self.rankers_),))
         self.model_ = _BlendModel(self.rankers_, self.weights_)
 
 
-def _state(name: str, ranker: Any) -> tuple[dict[str, Any], Arrays]:
-    if not hasattr(ranker, "_fitted_state"):
+def _stored(name: str, ranker: Any) -> tuple[dict[str, Any], Arrays]:
+    if not hasattr(ranker, "_stored_fit"):
         raise ValueError(f"the member {name!r} of the blend, {ranker!r}, cannot be saved: it is no Podium ranker")
-    return ranker._fitted_state()
+    return ranker._stored_fit()
 
 
 class _BlendModel(Model):

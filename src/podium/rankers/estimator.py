@@ -12,14 +12,13 @@ from podium.core.parameters import require_choice
 from podium.core.random_state import RandomState, as_generator
 from podium.data.normalize import WITHIN_QUERY
 from podium.data.queries import Queries
-from podium.losses.base import Loss
 from podium.metrics import Metric, metric
 from podium.numerics.loop import QueryError
 from podium.rankers.fitted import FittedEstimator
 from podium.rankers.inputs import (
     TrainingInput,
+    as_features,
     as_queries,
-    as_rows_in_order,
     as_validation_queries,
     check_features,
     query_weights,
@@ -32,6 +31,8 @@ from podium.training.base import Fit, Problem, Progress, Trainer, Validation
 __all__ = ["BaseRanker"]
 
 NORMALIZATIONS = (None, "standard", *WITHIN_QUERY)
+_STANDARDIZATION = ("mean", "inverse_scale")
+"""The arrays of a :class:`Standardization`."""
 
 
 class BaseRanker(FittedEstimator):
@@ -77,10 +78,6 @@ class BaseRanker(FittedEstimator):
     standardization_: Standardization | None
     """Applied to features before scoring, for scorers that do not take it into themselves."""
 
-    def _loss(self) -> Loss | None:
-        """Return the loss that this ranker's parameters describe; None if it is not trained on one."""
-        return None
-
     def _scorer(self) -> Scorer:
         raise NotImplementedError
 
@@ -122,9 +119,12 @@ class BaseRanker(FittedEstimator):
             raise ValueError("0 sample(s): there is no document to learn from, and a minimum of 1 is required.")
         require_choice("normalize", self.normalize, NORMALIZATIONS)  # type: ignore[arg-type]
         self._set_features(queries)
+        self._check(queries, X)
         self.standardization_ = None
         weights = query_weights(sample_weight, queries)
-        validation = None if eval_set is None else self._validation_queries(eval_set, eval_qid)
+        validation = None if eval_set is None else as_validation_queries(eval_set, eval_qid)
+        if validation is not None:
+            self._check(validation, eval_set if isinstance(eval_set, Queries) else eval_set[0])
         try:
             self._set_fit(self._train(TrainingInput(queries, weights, validation, eval_metric, callback)))
         except Exception as error:
@@ -137,8 +137,6 @@ class BaseRanker(FittedEstimator):
     def _train(self, given: TrainingInput) -> Fit:
         loss, scorer = self._loss(), self._scorer()
         assert loss is not None
-        if not scorer.accepts_missing:
-            given.queries.require_finite()
         queries = self._within_query(given.queries)
         folded = self._standardize(queries, scorer)
         problem = Problem(
@@ -161,7 +159,7 @@ class BaseRanker(FittedEstimator):
         each query, or a listwise scorer.
         """
         queries = self._to_score(X, qid)
-        return queries.restore(self._scores(queries))
+        return queries.restore(self.model_.scores(self._as_trained(queries)))
 
     def rank(self, X: Any, qid: Any = None) -> np.ndarray:
         """Return the rank of each document in its query, (n_documents,), 1 is best, in the order of the rows given.
@@ -196,35 +194,25 @@ class BaseRanker(FittedEstimator):
 
     # ---- parts of the methods above
 
-    def _needs_lists(self) -> bool:
-        """Return whether a document's score depends on the other documents of its query."""
-        return self.normalize in WITHIN_QUERY or self._scorer().listwise
-
     def _to_score(self, X: Any, qid: Any) -> Queries:
         self._require_fitted()
-        if qid is None and not isinstance(X, Queries) and self._needs_lists():
+        if qid is not None or isinstance(X, Queries):
+            return self._check(as_queries(X, qid=qid, labeled=False), X)
+        if self.normalize in WITHIN_QUERY or self._scorer().listwise:
             why = f"normalize={self.normalize!r}" if self.normalize in WITHIN_QUERY else "its scorer"
             raise ValueError(
                 f"this {type(self).__name__} looks at whole lists ({why}): give predict the query ids, qid="
             )
-        queries = as_rows_in_order(X) if qid is None else as_queries(X, qid=qid, labeled=False)
-        self._check_features(queries, X)
-        return queries
+        rows = as_features(X)
+        return self._check(Queries(rows, sizes=[np.shape(rows)[0]]), X)
 
     def _scored_lists(
-        self, X: Any, y: Any = None, qid: Any = None, *, labeled: bool = False
+        self, X: Any, y: Any = None, qid: Any = None, labeled: bool = False
     ) -> tuple[Queries, np.ndarray]:
         """Return the lists given and their scores in the grouped order."""
         self._require_fitted()
-        queries = as_queries(X, y, qid, labeled=labeled)
-        self._check_features(queries, X)
-        return queries, self._scores(queries)
-
-    def _scores(self, queries: Queries) -> np.ndarray:
-        """Return scores in the grouped order."""
-        if not self._scorer().accepts_missing:
-            queries.require_finite()
-        return self.model_.scores(self._as_trained(queries))
+        queries = self._check(as_queries(X, y, qid, labeled=labeled), X)
+        return queries, self.model_.scores(self._as_trained(queries))
 
     def _as_trained(self, queries: Queries) -> Queries:
         """Return the queries with features as the model sees them."""
@@ -246,13 +234,6 @@ class BaseRanker(FittedEstimator):
     def _standardized(self, queries: Queries) -> Queries:
         return queries if self.standardization_ is None else self.standardization_.apply(queries)
 
-    def _validation_queries(self, eval_set: Any, eval_qid: Any) -> Queries:
-        queries = as_validation_queries(eval_set, eval_qid)
-        self._check_features(queries, eval_set if isinstance(eval_set, Queries) else eval_set[0])
-        if not self._scorer().accepts_missing:
-            queries.require_finite()
-        return queries
-
     def _validation(self, given: TrainingInput) -> Validation | None:
         if given.validation is None:
             return None
@@ -262,49 +243,45 @@ class BaseRanker(FittedEstimator):
         self.n_features_in_ = queries.n_features
         if queries.feature_names is not None:
             self.feature_names_in_ = np.array(queries.feature_names, dtype=object)
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
+        else:
+            self.__dict__.pop("feature_names_in_", None)
 
-    def _check_features(self, queries: Queries, given: Any) -> None:
+    def _check(self, queries: Queries, given: Any) -> Queries:
+        """Return the queries made from ``given`` if they have the features fitted on, and no values missing."""
         names = getattr(self, "feature_names_in_", None)
         check_features(queries, self.n_features_in_, names, given=given, estimator=type(self).__name__)
+        if not self._scorer().accepts_missing:
+            queries.require_finite()
+        return queries
 
     def _expose_model(self) -> None:
         if isinstance(self.model_, LinearModel):
             self.coef_, self.intercept_ = self.model_.coef, self.model_.intercept
 
-    def _fitted_state(self) -> tuple[dict[str, Any], Arrays]:
-        fitted, arrays = super()._fitted_state()
+    def _stored_fit(self) -> tuple[dict[str, Any], Arrays]:
+        fitted, arrays = super()._stored_fit()
         names = getattr(self, "feature_names_in_", None)
-        fitted.update(
-            n_features=self.n_features_in_,
-            feature_names=None if names is None else [str(name) for name in names],
-            n_queries=self.n_queries_,
-            n_documents=self.n_documents_,
-        )
-        if self.standardization_ is None:
-            return fitted, arrays
-        mean, inverse_scale = self.standardization_.mean, self.standardization_.inverse_scale
-        return fitted, {**arrays, "standardization.mean": mean, "standardization.inverse_scale": inverse_scale}
+        fitted |= {"n_features": self.n_features_in_, "feature_names": None if names is None else list(map(str, names))}
+        fitted |= {"n_queries": self.n_queries_, "n_documents": self.n_documents_}
+        learned = self.standardization_
+        scale = {f"standardization.{name}": getattr(learned, name) for name in _STANDARDIZATION} if learned else {}
+        return fitted, {**arrays, **scale}
 
-    def _restore_fitted(self, fitted: dict[str, Any], arrays: Arrays) -> None:
-        scorer, loss = self._scorer(), self._loss()
-        n = fitted["n_features"]
-        model = scorer.model_class.from_arrays(scorer, named_under("model", arrays))
-        if model.n_features not in (None, n):
-            raise ValueError(f"its model has {model.n_features} features, but it says {n!r}")
-        self._restore_fit(model, 0 if loss is None else loss.n_parameters, fitted, arrays)
+    def _restore_fit(self, fitted: dict[str, Any], arrays: Arrays) -> None:
+        scorer = self._scorer()
+        n, names = fitted["n_features"], fitted["feature_names"]
+        self.model_ = scorer.model_class.from_arrays(scorer, named_under("model", arrays))
+        if self.model_.n_features not in (None, n):
+            raise ValueError(f"its model has {self.model_.n_features} features, but it says {n!r}")
+        super()._restore_fit(fitted, arrays)
         self.n_features_in_ = n
-        self.standardization_ = None
-        if "standardization.mean" in arrays:
-            self.standardization_ = Standardization(
-                require_array(arrays, "standardization.mean", (n,)),
-                require_array(arrays, "standardization.inverse_scale", (n,)),
-            )
-        if fitted["feature_names"] is not None:
-            if len(fitted["feature_names"]) != n:
-                raise ValueError(f"it has {len(fitted['feature_names'])} feature names for {n} features")
-            self.feature_names_in_ = np.array([str(name) for name in fitted["feature_names"]], dtype=object)
+        scale = named_under("standardization", arrays)
+        vectors = (require_array(scale, name, (n,)) for name in _STANDARDIZATION)
+        self.standardization_ = Standardization(*vectors) if scale else None
+        if names is not None:
+            if len(names) != n:
+                raise ValueError(f"it has {len(names)} feature names for {n} features")
+            self.feature_names_in_ = np.array(list(map(str, names)), dtype=object)
         self.n_queries_, self.n_documents_ = int(fitted["n_queries"]), int(fitted["n_documents"])
         self._expose_model()
 

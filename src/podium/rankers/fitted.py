@@ -13,6 +13,7 @@ from podium.core.arrays import Arrays, require_array
 from podium.core.fields import Fields
 from podium.core.registry import Registered
 from podium.files.models import save
+from podium.losses.base import Loss
 from podium.scorers.base import Model
 from podium.training.base import Convergence, Fit
 
@@ -20,13 +21,17 @@ from podium.training.base import Convergence, Fit
 class FittedEstimator(Fields, Registered, BaseEstimator):  # type: ignore[misc]
     """Base class of scikit-learn estimators whose parameters are fields and which can be saved when fitted.
 
-    A subclass adds what it learns besides its model to :meth:`_fitted_state`, and has a method ``_restore_fitted``.
+    A subclass adds what it learns besides its model to :meth:`_stored_fit`, and takes it back in :meth:`_restore_fit`.
     """
 
     model_: Model
     loss_parameters_: np.ndarray
     convergence_: Convergence
     n_iter_: int
+
+    def _loss(self) -> Loss | None:
+        """Return the loss that this ranker's parameters describe; None if it is not trained on one."""
+        return None
 
     def save(self, path: str | os.PathLike[str], *, dataset: str | None = None) -> None:
         """Write the fitted ranker to one file, which :func:`podium.load` reads. No pickle: loading it runs no code.
@@ -41,19 +46,19 @@ class FittedEstimator(Fields, Registered, BaseEstimator):  # type: ignore[misc]
         self.n_iter_ = fit.convergence.n_iter
         return self
 
-    def _fitted_state(self) -> tuple[dict[str, Any], Arrays]:
+    def _stored_fit(self) -> tuple[dict[str, Any], Arrays]:
         """Return the result of fitting: JSON, and arrays and texts by name."""
         model = {f"model.{name}": value for name, value in self.model_.to_arrays().items()}
         return {"convergence": self.convergence_.as_dict()}, {**model, "loss_parameters": self.loss_parameters_}
 
-    def _restore_fit(self, model: Model, n_parameters: int | None, fitted: dict[str, Any], arrays: Arrays) -> None:
-        """Restore the result of training: a model, and ``n_parameters`` (None: any number) of the loss."""
-        loss_parameters = require_array(arrays, "loss_parameters", (n_parameters,))
-        self._set_fit(Fit(model, loss_parameters, Convergence.from_dict(fitted["convergence"])))
+    def _restore_fit(self, fitted: dict[str, Any], arrays: Arrays) -> None:
+        """Become the ranker that :meth:`_stored_fit` describes; raise ValueError or KeyError if there is none.
 
-    def _restore_fitted(self, fitted: dict[str, Any], arrays: Arrays) -> None:
-        """Become the ranker that :meth:`_fitted_state` describes; raise ValueError or KeyError if there is none."""
-        raise NotImplementedError
+        A subclass restores ``model_`` first.
+        """
+        loss = self._loss()
+        loss_parameters = require_array(arrays, "loss_parameters", (0 if loss is None else loss.n_parameters,))
+        self._set_fit(Fit(self.model_, loss_parameters, Convergence.from_dict(fitted["convergence"])))
 
     def _require_fitted(self) -> None:
         if not hasattr(self, "model_"):

@@ -48,45 +48,32 @@ def as_queries(X: Any, y: Any = None, qid: Any = None, *, labeled: bool) -> Quer
 
 def as_validation_queries(eval_set: Any, eval_qid: Any) -> Queries:
     """Return the queries given as ``Queries``, or as a pair of features and labels with their query ids."""
-    if isinstance(eval_set, Queries):
-        queries = as_queries(eval_set, qid=eval_qid, labeled=True)
-    elif not isinstance(eval_set, tuple | list) or len(eval_set) != 2:
+    given = (eval_set, None) if isinstance(eval_set, Queries) else eval_set
+    if not isinstance(given, tuple | list) or len(given) != 2:
         raise ValueError("eval_set must be Queries or a pair (X, y) with their query ids in eval_qid")
-    elif eval_qid is None:
+    if given is eval_set and eval_qid is None:
         raise ValueError("eval_qid is missing: the query ids of the documents in eval_set")
-    else:
-        X, y = eval_set
-        queries = as_queries(X, y, eval_qid, labeled=True)
+    queries = as_queries(given[0], given[1], eval_qid, labeled=True)
     if queries.n_documents == 0:
         raise ValueError("eval_set holds no document")
     return queries
 
 
-def as_rows_in_order(X: Any) -> Queries:
-    """Return rows in the caller's order, for scorers that look at one document at a time."""
-    if isinstance(X, Queries):
-        return X
-    X = as_features(X)
-    return Queries(X, sizes=[np.shape(X)[0]])
-
-
 def as_features(X: Any) -> Any:
     """Return features as they are; raise, in scikit-learn's words, for those that its estimators refuse."""
-    if hasattr(X, "shape") and hasattr(X, "dtype"):
-        array = X
-    elif hasattr(X, "shape"):  # a frame
+    if not hasattr(X, "shape"):
+        X = np.asarray(X)
+    if not hasattr(X, "dtype"):  # a frame
         return X
-    else:
-        array = X = np.asarray(X)
-    if len(array.shape) == 1:
+    if len(X.shape) == 1:
         raise ValueError(
-            f"Expected 2D array, got 1D array of shape {array.shape} instead. Reshape your data: "
+            f"Expected 2D array, got 1D array of shape {X.shape} instead. Reshape your data: "
             "array.reshape(-1, 1) for a single feature, array.reshape(1, -1) for a single document"
         )
-    if array.dtype.kind == "c":
+    if X.dtype.kind == "c":
         raise ValueError("Complex data not supported")
-    if array.shape[1] == 0:
-        raise ValueError(f"0 feature(s) (shape={array.shape}) while a minimum of 1 is required.")
+    if X.shape[1] == 0:
+        raise ValueError(f"0 feature(s) (shape={X.shape}) while a minimum of 1 is required.")
     return X
 
 
@@ -101,12 +88,8 @@ def check_features(queries: Queries, n_features: int, names: Any, *, given: Any,
         )
     if isinstance(given, Queries) or (found is None) == (known is None):
         return
-    if known is None:
-        warnings.warn(f"X has feature names, but {estimator} was fitted without feature names", stacklevel=3)
-    else:
-        warnings.warn(
-            f"X does not have valid feature names, but {estimator} was fitted with feature names", stacklevel=3
-        )
+    now, before = ("has", "without") if known is None else ("does not have valid", "with")
+    warnings.warn(f"X {now} feature names, but {estimator} was fitted {before} feature names", stacklevel=3)
 
 
 def _names_differ(found: tuple[str, ...], known: tuple[str, ...]) -> str:

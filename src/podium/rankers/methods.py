@@ -27,7 +27,7 @@ class Method:
     reference: str
     family: Family
     grid: Mapping[str, Sequence[Any]] = field(default_factory=dict)
-    """Values to try for each parameter, in all combinations; a :class:`~podium.rankers.spaces.Space` also says what
+    """Values to try for each parameter, in all combinations; a space of :mod:`podium.rankers.spaces` also says what
     lies between them, for searches that draw."""
     stochastic: bool = False
     """Whether the result depends on the order in which queries are seen."""
@@ -49,18 +49,9 @@ def accepted(build: Callable[..., Any], settings: Mapping[str, Any]) -> dict[str
 class MethodTable(UserDict[str, Method]):
     """Methods by name, grouped by family and sorted by name within it; floors come last."""
 
-    def add(
-        self,
-        name: str,
-        build: Callable[..., Any],
-        summary: str,
-        reference: str,
-        family: Family,
-        grid: Mapping[str, Sequence[Any]] | None = None,
-        **facts: Any,
-    ) -> None:
+    def add(self, *facts: Any, **more: Any) -> None:
         """Add a method; parameters as in :class:`Method`."""
-        self._add(Method(name, build, summary, reference, family, grid or {}, **facts))
+        self._add(Method(*facts, **more))
 
     def add_variant(self, of: str, name: str, build: Callable[..., Any], summary: str, **facts: Any) -> None:
         """Add another form of a method that is in the table already; facts that are not given are that method's."""

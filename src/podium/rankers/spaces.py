@@ -10,15 +10,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 
-class Space(tuple[Any, ...]):
-    """Values of a grid; a subclass says how values are drawn."""
+class Choice(tuple[Any, ...]):
+    """One of the values, of any type. A subclass draws values between them, too."""
 
     __slots__ = ()
+    is_finite: ClassVar[bool] = True
+    """Whether only the grid's values can be drawn."""
 
     def __new__(cls, *values: Any) -> Self:
         if not values:
@@ -28,36 +30,19 @@ class Space(tuple[Any, ...]):
     def __getnewargs__(self) -> tuple[Any, ...]:
         return tuple(self)  # for pickling: a tuple would pass all values as one
 
-    @property
-    def is_finite(self) -> bool:
-        """Return whether only the grid's values can be drawn."""
-        return True
-
     def draw(self, rng: np.random.Generator) -> Any:
         """Return a value at random."""
-        raise NotImplementedError
+        return self[int(rng.integers(len(self)))]
 
     def suggest(self, trial: Any, name: str) -> Any:
         """Return a value that an Optuna trial suggests."""
-        raise NotImplementedError
+        return self[trial.suggest_categorical(name, list(range(len(self))))]
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(map(repr, self))})"
 
 
-class Choice(Space):
-    """One of the values, of any type."""
-
-    __slots__ = ()
-
-    def draw(self, rng: np.random.Generator) -> Any:
-        return self[int(rng.integers(len(self)))]
-
-    def suggest(self, trial: Any, name: str) -> Any:
-        return self[trial.suggest_categorical(name, list(range(len(self))))]
-
-
-class Uniform(Space):
+class Uniform(Choice):
     """A number between the lowest and the highest value; an integer if all values are.
 
     Examples
@@ -68,30 +53,26 @@ class Uniform(Space):
     """
 
     __slots__ = ()
-
-    @property
-    def is_finite(self) -> bool:
-        return False
-
-    @property
-    def is_whole(self) -> bool:
-        return all(isinstance(value, int) for value in self)
+    is_finite: ClassVar[bool] = False
+    is_logarithmic: ClassVar[bool] = False
 
     def draw(self, rng: np.random.Generator) -> Any:
         return self._rounded(rng.uniform(min(self), max(self)))
 
     def suggest(self, trial: Any, name: str) -> Any:
-        return self._rounded(trial.suggest_float(name, min(self), max(self)))
+        return self._rounded(trial.suggest_float(name, min(self), max(self), log=self.is_logarithmic))
 
     def _rounded(self, value: float) -> int | float:
         """Round to four digits: more mean nothing to a search and make logs hard to read."""
-        return round(value) if self.is_whole else float(f"{value:.4g}")
+        whole = all(isinstance(value, int) for value in self)
+        return round(value) if whole else float(f"{value:.4g}")
 
 
 class LogUniform(Uniform):
     """A positive number between the lowest and the highest value, drawn evenly on a logarithmic scale."""
 
     __slots__ = ()
+    is_logarithmic: ClassVar[bool] = True
 
     def __new__(cls, *values: Any) -> Self:
         if any(value <= 0 for value in values):
@@ -101,10 +82,7 @@ class LogUniform(Uniform):
     def draw(self, rng: np.random.Generator) -> Any:
         return self._rounded(math.exp(rng.uniform(math.log(min(self)), math.log(max(self)))))
 
-    def suggest(self, trial: Any, name: str) -> Any:
-        return self._rounded(trial.suggest_float(name, min(self), max(self), log=True))
 
-
-def as_space(values: Sequence[Any]) -> Space:
+def as_space(values: Sequence[Any]) -> Choice:
     """Return a plain list of values as a space."""
-    return values if isinstance(values, Space) else Choice(*values)
+    return values if isinstance(values, Choice) else Choice(*values)

@@ -75,13 +75,7 @@ class Ratings:
     n_duplicates: int
 
     def __init__(
-        self,
-        users: ArrayLike,
-        items: ArrayLike,
-        values: ArrayLike,
-        times: ArrayLike | None = None,
-        *,
-        duplicates: str = "last",
+        self, users: ArrayLike, items: ArrayLike, values: ArrayLike, times: Any = None, *, duplicates: str = "last"
     ) -> None:
         values = _as_values(values)
         user, self.user_numbers = _numbered(users, len(values), "user")
@@ -94,7 +88,7 @@ class Ratings:
         user: ArrayLike,
         item: ArrayLike,
         values: ArrayLike,
-        times: ArrayLike | None = None,
+        times: Any = None,
         *,
         user_ids: ArrayLike,
         item_ids: ArrayLike,
@@ -132,9 +126,9 @@ class Ratings:
         duplicates: str = "last",
     ) -> Self:
         """Return the ratings in a pandas, polars or pyarrow frame with these columns."""
-        columns = named_columns(frame, [user, item, *([] if time is None else [time])], [rating])
-        times = None if time is None else columns[time]
-        return cls(columns[user], columns[item], columns[rating], times, duplicates=duplicates)
+        others = [user, item] if time is None else [user, item, time]
+        columns = named_columns(frame, others, [rating])
+        return cls(*(columns[name] for name in (user, item, rating, *others[2:])), duplicates=duplicates)
 
     @classmethod
     def from_csr(cls, matrix: Any, *, user_ids: Any = None, item_ids: Any = None, duplicates: str = "last") -> Self:
@@ -220,9 +214,7 @@ class Ratings:
         copy.offsets, copy.user_numbers = _offsets(sizes), user_numbers
         return copy
 
-    def _group(
-        self, user: np.ndarray, item: np.ndarray, values: np.ndarray, times: ArrayLike | None, duplicates: str
-    ) -> None:
+    def _group(self, user: np.ndarray, item: np.ndarray, values: np.ndarray, times: Any, duplicates: str) -> None:
         """Merge duplicates and group the ratings by user."""
         require_choice("duplicates", duplicates, DUPLICATES)
         when = None if times is None else as_ids(times, "time")

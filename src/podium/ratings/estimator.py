@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -135,11 +135,11 @@ class RatingRanker(FittedEstimator):
         :meth:`fold_in`.
         """
         self._require_fitted()
-        item = self._item_numbers(items)
+        item = self._numbers("items", items)
         if isinstance(users, NewUser):
             model = replace(self.model_, user_factors=users.factors[None, :])
             return model.pairs(np.zeros(item.size, np.int64), item.ravel()).reshape(item.shape)
-        user, item = np.broadcast_arrays(self._user_numbers(users), item)
+        user, item = np.broadcast_arrays(self._numbers("users", users), item)
         return self.model_.pairs(user.ravel(), item.ravel()).reshape(item.shape)
 
     def recommend(self, user: Any, n: int = 10, *, exclude_seen: bool = True) -> Recommendations:
@@ -156,7 +156,7 @@ class RatingRanker(FittedEstimator):
     def recommend_many(self, users: ArrayLike, n: int = 10, *, exclude_seen: bool = True) -> list[Recommendations]:
         """Return :meth:`recommend` for each of many user ids."""
         self._require_fitted()
-        number = np.atleast_1d(self._user_numbers(users))
+        number = np.atleast_1d(self._numbers("users", users))
         lists = self.seen_
         size = np.where(number < 0, 0, lists.sizes[number]) if exclude_seen else np.zeros_like(number)
         offsets = np.concatenate(([0], np.cumsum(size)))
@@ -169,7 +169,7 @@ class RatingRanker(FittedEstimator):
         The items stay as they are: only this user's factors are learned, in the same way as those of the others.
         """
         self._require_fitted()
-        item = np.atleast_1d(self._item_numbers(items))
+        item = np.atleast_1d(self._numbers("items", items))
         values = np.atleast_1d(np.asarray(values, dtype=np.float64))
         if values.shape != item.shape:
             raise ValueError(f"values must have one entry for each of the {len(item)} items; got shape {values.shape}")
@@ -196,11 +196,11 @@ class RatingRanker(FittedEstimator):
 
     def _lists(self, ratings: Ratings) -> RatingLists:
         """Return ratings as lists with this ranker's item numbers."""
-        item = self._item_numbers(ratings.item_ids)[ratings.item]
+        item = self._numbers("items", ratings.item_ids)[ratings.item]
         return RatingLists(ratings.offsets, item, ratings.values, len(self.items_))
 
     def _validation(self, ratings: Ratings, eval_metric: str | Metric) -> Validation:
-        users = self._user_numbers(ratings.user_ids)[ratings.user]
+        users = self._numbers("users", ratings.user_ids)[ratings.user]
         return Validation(as_queries(self._lists(ratings), users), metric(eval_metric))
 
     def _top(self, factors: np.ndarray, seen: np.ndarray, offsets: np.ndarray, n: int) -> list[Recommendations]:
@@ -209,14 +209,9 @@ class RatingRanker(FittedEstimator):
         numbers, scores = top_items(matrices, seen, offsets, min(n, len(self.items_)))
         return [Recommendations(self.item_ids_[k[k >= 0]], s[k >= 0]) for k, s in zip(numbers, scores, strict=True)]
 
-    def _user_numbers(self, users: ArrayLike) -> np.ndarray:
-        return self._numbers(self.users_, users, "users")
-
-    def _item_numbers(self, items: ArrayLike) -> np.ndarray:
-        return self._numbers(self.items_, items, "items")
-
-    def _numbers(self, known: Ids, ids: ArrayLike, what: str) -> np.ndarray:
-        numbers = known.numbers(ids, what)
+    def _numbers(self, what: Literal["users", "items"], ids: ArrayLike) -> np.ndarray:
+        """Return the numbers of users or items by id, −1 for unknown ones unless these are refused."""
+        numbers = (self.users_ if what == "users" else self.items_).numbers(ids, what)
         if self.cold == "error" and (numbers < 0).any():
             first = np.asarray(ids).ravel().tolist()[np.flatnonzero(numbers.ravel() < 0)[0]]
             raise ValueError(
@@ -225,19 +220,19 @@ class RatingRanker(FittedEstimator):
             )
         return numbers
 
-    def _fitted_state(self) -> tuple[dict[str, Any], Arrays]:
-        fitted, arrays = super()._fitted_state()
+    def _stored_fit(self) -> tuple[dict[str, Any], Arrays]:
+        fitted, arrays = super()._stored_fit()
         seen = {f"seen.{name}": value for name, value in self.seen_.to_arrays().items()}
         return fitted, {**arrays, **seen, "users": self.users_.to_stored(), "items": self.items_.to_stored()}
 
-    def _restore_fitted(self, fitted: dict[str, Any], arrays: Arrays) -> None:
+    def _restore_fit(self, fitted: dict[str, Any], arrays: Arrays) -> None:
         self.users_, self.items_ = Ids.from_stored(arrays["users"]), Ids.from_stored(arrays["items"])
         n_users, n_items = len(self.users_), len(self.items_)
         self.seen_ = RatingLists.from_arrays(named_under("seen", arrays), n_users, n_items)
-        model = FactorModel.from_arrays(None, named_under("model", arrays))
-        if (len(model.user_factors), len(model.item_factors)) != (n_users, n_items):
+        self.model_ = FactorModel.from_arrays(None, named_under("model", arrays))
+        if (len(self.model_.user_factors), len(self.model_.item_factors)) != (n_users, n_items):
             raise ValueError(f"the model's factors are not those of its {n_users} users and {n_items} items")
-        self._restore_fit(model, None, fitted, arrays)
+        super()._restore_fit(fitted, arrays)
 
 
 def solved(model: FactorModel) -> Fit:

@@ -143,11 +143,8 @@ class OnQueries:
         features, labels = queries.features, queries.labels
         train = features[:, 2] == TRAINING
         validation = eval_set.features, eval_set.labels
-        self.ranker.fit(
-            self._ratings(features[train], labels[train]),
-            eval_set=self._ratings(*validation),
-            eval_metric=eval_metric,
-        )
+        trained = self._ratings(features[train], labels[train])
+        self.ranker.fit(trained, eval_set=self._ratings(*validation), eval_metric=eval_metric)
         best = self.convergence_.best_iter
         stop = None if best is None else lambda progress: progress.iteration >= best
         parts = zip((features[train], labels[train]), validation, strict=True)

@@ -155,11 +155,12 @@ def replicates(
     if isinstance(protocol, str):
         require_choice("protocol", protocol, tuple(PROTOCOLS))
         protocol = PROTOCOLS[protocol]
-    if protocol is time_split and n_replicates > 1:
-        raise ValueError("a split by time is not random: there is only one replicate")
-    for i in range(n_replicates):
-        seeded = {} if protocol is time_split else {"random_state": (random_state, i)}
-        yield protocol(ratings, **seeded, **options)
+    if protocol is time_split:
+        if n_replicates > 1:
+            raise ValueError("a split by time is not random: there is only one replicate")
+        yield time_split(ratings, **options)
+    else:
+        yield from (protocol(ratings, random_state=(random_state, i), **options) for i in range(n_replicates))
 
 
 def hold_out(ratings: Ratings, share: float = 0.2, random_state: Seed = 0) -> tuple[Ratings, Ratings]:

@@ -29,7 +29,7 @@ class StudyMethod:
     build: Callable[..., Any]
     """Returns an unfitted ranker from parameters by name."""
     grid: dict[str, Sequence[Any]] = field(default_factory=dict)
-    """What may be tried for each parameter: plain values, or a :class:`podium.rankers.spaces.Space`."""
+    """What may be tried for each parameter: plain values, or a space of :mod:`podium.rankers.spaces`."""
     fixed: dict[str, Any] = field(default_factory=dict)
     """Parameters that are the same in all trials."""
     takes_seed: bool = False

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from podium.core.random_state import RandomState
 from podium.losses import Loss, WithRegression
-from podium.rankers.ranker import Ranker
 from podium.rankers.spaces import LogUniform
 from podium.rankers.tree_methods import TreeMethods
 from podium.scorers.trees.scorer import Trees
@@ -20,6 +18,7 @@ little."""
 MODERATE: dict[str, Any] = {"n_trees": N_TREES, "learning_rate": 0.05}
 TREES: dict[str, Any] = {"grid": {"n_leaves": [4, 8, 16], "learning_rate": LogUniform(0.03, 0.1)}, "kind": "trees"}
 FEW_LEAVES: dict[str, Sequence[Any]] = {"n_leaves": [4, 16]}
+REGRESSION = {**FEW_LEAVES, "regression": LogUniform(0.01, 0.1, 1.0)}
 
 
 class BoostedPreset(TreeMethods):
@@ -63,17 +62,19 @@ class BoostedPreset(TreeMethods):
         return Boosting(self.patience)
 
 
-def on_trees(
-    loss: Callable[[], Loss],
-    n_trees: int = N_TREES,
-    n_leaves: int = 31,
-    learning_rate: float = 0.1,
-    min_documents_in_leaf: int = 20,
-    regression: float = 0.0,
-    normalize: str | None = None,
-    random_state: RandomState = None,
-) -> Ranker:
-    """Return a ranker that puts a loss on trees, with a regression term if its weight is not 0."""
-    trees = Trees(n_trees, n_leaves, learning_rate, min_documents_in_leaf)
-    whole = WithRegression(loss(), regression) if regression else loss()
-    return Ranker(loss=whole, scorer=trees, normalize=normalize, random_state=random_state)
+class LossOnTrees(BoostedPreset):
+    """Trees grown on a loss that other presets put on linear scorers.
+
+    Parameters
+    ----------
+    loss : Loss
+    regression : float
+        Weight of squared errors on the grades that are added to the loss.
+    """
+
+    loss: Loss
+    regression: float = 0.0
+    n_trees: int = N_TREES
+
+    def _loss(self) -> Loss:
+        return WithRegression(self.loss, self.regression) if self.regression else self.loss

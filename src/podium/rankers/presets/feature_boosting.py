@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -20,22 +20,13 @@ from podium.scorers.thresholds import StepModel
 from podium.training.base import Fit
 
 
-class FeatureBoosting(BaseRanker):
+class FeatureBoosting(BoostingLoop, BaseRanker):
     """Weighted rules on single features, chosen one by one, that can be read.
 
     Parameters
     ----------
-    n_rounds : int
-        Rules to choose, at most.
     direction : {"both", "up"}
         ``"up"`` trusts that more of a feature is never worse; ``"both"`` allows rules with negative weights.
-    learning_rate : float
-        Each rule's weight is multiplied by this; the papers have 1.
-    early_stopping : bool
-        With validation queries: keep the best round. False keeps all rounds, which is wiser where validation queries
-        are few: rankings by few rules are mostly ties, and which of them does best is luck.
-    patience : int, optional
-        With early stopping: stop after so many rounds without a better one.
 
     Attributes
     ----------
@@ -43,11 +34,7 @@ class FeatureBoosting(BaseRanker):
         Each feature's share of the weights, without regard to sign.
     """
 
-    n_rounds: int = 100
     direction: str = "both"
-    learning_rate: float = 1.0
-    early_stopping: bool = True
-    patience: int | None = None
 
     feature_importances_: np.ndarray
 
@@ -60,11 +47,10 @@ class FeatureBoosting(BaseRanker):
         self._require_fitted()
         names = getattr(self, "feature_names_in_", None)
         model = self.model_
-        found: Iterable[tuple[int, float, float | None]]
         if isinstance(model, StepModel):
             found = zip(model.feature.tolist(), model.weight.tolist(), model.threshold.tolist(), strict=True)
         else:
-            found = ((j, weight, None) for j, weight in enumerate(self.coef_.tolist()))
+            found = zip(range(self.n_features_in_), self.coef_.tolist(), repeat(None))
         rules = [
             WeightedRule(j, f"feature {j}" if names is None else str(names[j]), weight, threshold)
             for j, weight, threshold in found
@@ -75,14 +61,11 @@ class FeatureBoosting(BaseRanker):
         return Explanation(rules, scaled=scaled)
 
     def _train(self, given: TrainingInput) -> Fit:
-        loop = BoostingLoop(self.n_rounds, self.learning_rate, self.early_stopping, self.patience)
-        loop.check()
         require_choice("direction", self.direction, ("up", "both"))
-        given.queries.require_finite()
         queries = self._within_query(given.queries)
         weights = np.ones(len(queries)) if given.query_weight is None else given.query_weight
         weighting, judges = self._weighting(queries, weights), self._validation(given)
-        rules, convergence = loop.run(weighting, queries, judges, given.callback, self.verbose)
+        rules, convergence = self._boost(weighting, queries, judges, given.callback, self.verbose)
         model, importances = self._model(rules, queries)
         self.feature_importances_ = importances / max(importances.sum(), np.finfo(float).tiny)
         return Fit(model, np.empty(0), convergence)
@@ -94,10 +77,10 @@ class FeatureBoosting(BaseRanker):
         """Return the sum of the rules as a model, and each feature's part in it, (n_features,)."""
         raise NotImplementedError
 
-    def _fitted_state(self) -> tuple[dict[str, Any], Arrays]:
-        fitted, state = super()._fitted_state()
-        return fitted, {**state, "feature_importances": self.feature_importances_}
+    def _stored_fit(self) -> tuple[dict[str, Any], Arrays]:
+        fitted, arrays = super()._stored_fit()
+        return fitted, {**arrays, "feature_importances": self.feature_importances_}
 
-    def _restore_fitted(self, fitted: dict[str, Any], state: Arrays) -> None:
-        super()._restore_fitted(fitted, state)
-        self.feature_importances_ = require_array(state, "feature_importances", (self.n_features_in_,))
+    def _restore_fit(self, fitted: dict[str, Any], arrays: Arrays) -> None:
+        super()._restore_fit(fitted, arrays)
+        self.feature_importances_ = require_array(arrays, "feature_importances", (self.n_features_in_,))

@@ -65,7 +65,6 @@ class BestFeature(BaseRanker):
     direction_: int
 
     def _train(self, given: TrainingInput) -> Fit:
-        given.queries.require_finite()
         judged_on, weights = given.queries, given.query_weight
         if given.validation is not None:
             judged_on, weights = given.validation, None

@@ -40,14 +40,8 @@ class QueryOffset(GBDT):
         return QueryOffsetLoss(normalize=False, targets=self.targets)
 
 
-METHODS.add(
-    "gbdt",
-    partial(GBDT, n_trees=N_TREES),
-    "boosted trees, least squares on the grades",
-    "Friedman, Annals of Statistics 2001",
-    "pointwise",
-    **TREES,
-)
+_SUMMARY, _REFERENCE = "boosted trees, least squares on the grades", "Friedman, Annals of Statistics 2001"
+METHODS.add("gbdt", partial(GBDT, n_trees=N_TREES), _SUMMARY, _REFERENCE, "pointwise", **TREES)
 METHODS.add_variant(
     "gbdt",
     "query-offset",

@@ -7,8 +7,7 @@ from functools import partial
 from podium.losses import GBRankLoss, Loss
 from podium.losses.targets import Targets
 from podium.rankers.methods import METHODS
-from podium.rankers.presets.boosted import FEW_LEAVES, MODERATE, BoostedPreset
-from podium.rankers.spaces import LogUniform
+from podium.rankers.presets.boosted import FEW_LEAVES, MODERATE, REGRESSION, BoostedPreset
 
 __all__ = ["GBRank"]
 
@@ -52,5 +51,5 @@ METHODS.add_variant(
     partial(GBRank, **MODERATE),
     "GBRank with a regression term",
     reference="Moon et al., WSDM 2010",
-    grid={**FEW_LEAVES, "regression": LogUniform(0.01, 0.1, 1.0)},
+    grid=REGRESSION,
 )

@@ -7,7 +7,7 @@ from functools import partial
 from podium.losses import IntervalRankLoss, IsotonicLoss, Loss
 from podium.losses.targets import Targets
 from podium.rankers.methods import METHODS
-from podium.rankers.presets.boosted import FEW_LEAVES, MODERATE, N_TREES, TREES, BoostedPreset
+from podium.rankers.presets.boosted import FEW_LEAVES, MODERATE, N_TREES, REGRESSION, TREES, BoostedPreset
 from podium.rankers.spaces import LogUniform
 
 __all__ = ["IntervalRank", "IsotonicRank"]
@@ -69,12 +69,9 @@ METHODS.add(
     {**FEW_LEAVES, "separation": LogUniform(1.0, 10.0, 100.0)},
     kind="trees",
 )
+_WITH_REGRESSION = partial(IntervalRank, separation=10.0, **MODERATE)
 METHODS.add_variant(
-    "intervalrank",
-    "intervalrank-reg",
-    partial(IntervalRank, separation=10.0, **MODERATE),
-    "IntervalRank with a regression term",
-    grid={**FEW_LEAVES, "regression": LogUniform(0.01, 0.1, 1.0)},
+    "intervalrank", "intervalrank-reg", _WITH_REGRESSION, "IntervalRank with a regression term", grid=REGRESSION
 )
 METHODS.add_variant(
     "intervalrank",

@@ -43,11 +43,5 @@ class LambdaMART(BoostedPreset):
         return LambdaRankLoss(self.metric, self.truncation, self.sigma, truncated_ideal=True)
 
 
-METHODS.add(
-    "lambdamart",
-    partial(LambdaMART, n_trees=N_TREES),
-    "boosted trees on LambdaRank's gradients",
-    "Wu et al., Information Retrieval 2010",
-    "listwise",
-    **TREES,
-)
+_SUMMARY, _REFERENCE = "boosted trees on LambdaRank's gradients", "Wu et al., Information Retrieval 2010"
+METHODS.add("lambdamart", partial(LambdaMART, n_trees=N_TREES), _SUMMARY, _REFERENCE, "listwise", **TREES)

@@ -51,12 +51,7 @@ class LambdaRank(BaseRanker):
         return Linear(l2=self.l2)
 
     def _trainer(self) -> Trainer:
-        return Stochastic(
-            epochs=self.epochs,
-            learning_rate=self.learning_rate,
-            patience=self.patience,
-            restarts=self.restarts,
-        )
+        return Stochastic(self.epochs, learning_rate=self.learning_rate, patience=self.patience, restarts=self.restarts)
 
 
 METHODS.add(

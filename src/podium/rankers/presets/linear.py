@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from podium.rankers.estimator import BaseRanker
+from podium.rankers.spaces import LogUniform
 from podium.scorers.linear.scorer import Linear
 from podium.training.base import Trainer
 from podium.training.lbfgs import LBFGS
+
+SMALL_L2 = {"l2": LogUniform(1e-4, 1e-3, 1e-2, 1e-1)}
+WIDE_L2 = {"l2": LogUniform(1e-4, 1e-2, 1e-1, 1.0)}
+"""Penalties to search, for losses that are means over a list."""
 
 
 class LinearPreset(BaseRanker):

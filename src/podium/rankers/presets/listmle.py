@@ -7,7 +7,7 @@ from functools import partial
 from podium.core.random_state import seed_of
 from podium.losses import ListMLELoss, Loss
 from podium.rankers.methods import METHODS
-from podium.rankers.presets.boosted import FEW_LEAVES, MODERATE, TREES, on_trees
+from podium.rankers.presets.boosted import MODERATE, REGRESSION, TREES, LossOnTrees
 from podium.rankers.presets.linear import LinearPreset
 from podium.rankers.spaces import LogUniform
 
@@ -31,22 +31,16 @@ class ListMLE(LinearPreset):
         return ListMLELoss(ties=self.ties, random_state=seed_of(self.random_state))
 
 
-METHODS.add(
-    "listmle",
-    ListMLE,
-    "Plackett-Luce likelihood of the order",
-    "Xia et al., ICML 2008",
-    "listwise",
-    {"l2": LogUniform(0.1, 1.0, 10.0, 100.0)},  # the loss is a sum over documents, so its penalties are larger
-)
+_L2 = {"l2": LogUniform(0.1, 1.0, 10.0, 100.0)}  # the loss is a sum over documents, so its penalties are larger
+METHODS.add("listmle", ListMLE, "Plackett-Luce likelihood of the order", "Xia et al., ICML 2008", "listwise", _L2)
 METHODS.add_variant(
-    "listmle", "listmle-trees", partial(on_trees, ListMLELoss), "ListMLE's loss on boosted trees", **TREES
+    "listmle", "listmle-trees", partial(LossOnTrees, ListMLELoss()), "ListMLE's loss on boosted trees", **TREES
 )
 METHODS.add_variant(
     "listmle-trees",
     "listmle-trees-reg",
-    partial(on_trees, ListMLELoss, **MODERATE),
+    partial(LossOnTrees, ListMLELoss(), **MODERATE),
     "ListMLE's loss on boosted trees with a regression term",
     reference="Moon et al., WSDM 2010",
-    grid={**FEW_LEAVES, "regression": LogUniform(0.01, 0.1, 1.0)},
+    grid=REGRESSION,
 )

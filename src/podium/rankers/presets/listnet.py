@@ -6,9 +6,8 @@ from functools import partial
 
 from podium.losses import ListNetLoss, Loss
 from podium.rankers.methods import METHODS
-from podium.rankers.presets.boosted import TREES, on_trees
-from podium.rankers.presets.linear import LinearPreset
-from podium.rankers.spaces import LogUniform
+from podium.rankers.presets.boosted import TREES, LossOnTrees
+from podium.rankers.presets.linear import SMALL_L2, LinearPreset
 
 __all__ = ["ListNet"]
 
@@ -41,14 +40,7 @@ class ListNet(LinearPreset):
         return ListNetLoss(k=self.k, temperature=self.temperature)
 
 
-METHODS.add(
-    "listnet",
-    ListNet,
-    "cross entropy of who is first",
-    "Cao et al., ICML 2007",
-    "listwise",
-    {"l2": LogUniform(1e-4, 1e-3, 1e-2, 1e-1)},
-)
+METHODS.add("listnet", ListNet, "cross entropy of who is first", "Cao et al., ICML 2007", "listwise", SMALL_L2)
 METHODS.add_variant(
-    "listnet", "listnet-trees", partial(on_trees, ListNetLoss), "ListNet's loss on boosted trees", **TREES
+    "listnet", "listnet-trees", partial(LossOnTrees, ListNetLoss()), "ListNet's loss on boosted trees", **TREES
 )

@@ -7,8 +7,7 @@ from functools import partial
 from podium.core.parameters import require_choice
 from podium.losses import DavidsonLoss, Loss, RaoKupperLoss
 from podium.rankers.methods import METHODS
-from podium.rankers.presets.linear import LinearPreset
-from podium.rankers.spaces import LogUniform
+from podium.rankers.presets.linear import SMALL_L2, LinearPreset
 
 __all__ = ["PairTies"]
 
@@ -38,11 +37,5 @@ for _model, _authors, _reference in (
     ("davidson", "Davidson", "Davidson, JASA 1970"),
     ("rao-kupper", "Rao and Kupper", "Rao & Kupper, JASA 1967"),
 ):
-    METHODS.add(
-        _model,
-        partial(PairTies, model=_model),
-        f"pairs that may be tied, {_authors}'s model",
-        _reference,
-        "pairwise",
-        {"l2": LogUniform(1e-4, 1e-3, 1e-2, 1e-1)},
-    )
+    _summary = f"pairs that may be tied, {_authors}'s model"
+    METHODS.add(_model, partial(PairTies, model=_model), _summary, _reference, "pairwise", SMALL_L2)

@@ -15,7 +15,7 @@ from podium.numerics.random import streams
 from podium.numerics.subsets.answers import best_group, sample_partitions
 from podium.numerics.subsets.sampling import ARITHMETIC, GEOMETRIC
 from podium.rankers.methods import METHODS
-from podium.rankers.presets.boosted import TREES, on_trees
+from podium.rankers.presets.boosted import TREES, LossOnTrees
 from podium.rankers.presets.linear import LinearPreset
 from podium.rankers.spaces import LogUniform
 from podium.training.base import Trainer
@@ -130,13 +130,9 @@ def pairs_in_lists(
     return PairProbabilities(above, tied, 1.0 - above - tied)
 
 
+_L2 = {"l2": LogUniform(1e-3, 1e-2, 1e-1, 1.0)}
 METHODS.add(
-    "pmop",
-    PMOP,
-    "likelihood of the ordered partition, ties included",
-    "Truyen et al., SDM 2011",
-    "listwise",
-    {"l2": LogUniform(1e-3, 1e-2, 1e-1, 1.0)},
+    "pmop", PMOP, "likelihood of the ordered partition, ties included", "Truyen et al., SDM 2011", "listwise", _L2
 )
 for _name, _method, _inference in (
     ("pmop-geometric", "exact", "exact"),
@@ -151,4 +147,4 @@ for _name, _method, _inference in (
         grid={"l2": LogUniform(1e-2, 1e-1, 1.0, 10.0)},
         stochastic=_method != "exact",
     )
-METHODS.add_variant("pmop", "pmop-trees", partial(on_trees, PMOPLoss), "PMOP's loss on boosted trees", **TREES)
+METHODS.add_variant("pmop", "pmop-trees", partial(LossOnTrees, PMOPLoss()), "PMOP's loss on boosted trees", **TREES)

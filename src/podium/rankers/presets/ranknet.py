@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from podium.losses import Loss, RankNetLoss
 from podium.rankers.methods import METHODS
-from podium.rankers.presets.linear import LinearPreset
-from podium.rankers.spaces import LogUniform
+from podium.rankers.presets.linear import WIDE_L2, LinearPreset
 
 __all__ = ["RankNet"]
 
@@ -21,11 +20,4 @@ class RankNet(LinearPreset):
         return RankNetLoss()
 
 
-METHODS.add(
-    "ranknet",
-    RankNet,
-    "logistic loss on pairs",
-    "Burges et al., ICML 2005",
-    "pairwise",
-    {"l2": LogUniform(1e-4, 1e-2, 1e-1, 1.0)},
-)
+METHODS.add("ranknet", RankNet, "logistic loss on pairs", "Burges et al., ICML 2005", "pairwise", WIDE_L2)

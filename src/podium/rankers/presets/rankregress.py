@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from podium.losses import Loss, RankRegressLoss
 from podium.rankers.methods import METHODS
-from podium.rankers.presets.linear import LinearPreset
-from podium.rankers.spaces import LogUniform
+from podium.rankers.presets.linear import WIDE_L2, LinearPreset
 
 __all__ = ["RankRegress"]
 
@@ -21,11 +20,5 @@ class RankRegress(LinearPreset):
         return RankRegressLoss()
 
 
-METHODS.add(
-    "rankregress",
-    RankRegress,
-    "squared error on differences of pairs",
-    "baseline of Truyen et al., SDM 2011",
-    "pairwise",
-    {"l2": LogUniform(1e-4, 1e-2, 1e-1, 1.0)},
-)
+_REFERENCE = "baseline of Truyen et al., SDM 2011"
+METHODS.add("rankregress", RankRegress, "squared error on differences of pairs", _REFERENCE, "pairwise", WIDE_L2)

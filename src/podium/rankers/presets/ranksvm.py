@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from podium.losses import Loss, RankSVMLoss
 from podium.rankers.methods import METHODS
-from podium.rankers.presets.linear import LinearPreset
-from podium.rankers.spaces import LogUniform
+from podium.rankers.presets.linear import WIDE_L2, LinearPreset
 
 __all__ = ["RankSVM"]
 
@@ -29,11 +28,4 @@ class RankSVM(LinearPreset):
         return RankSVMLoss(squared=self.squared)
 
 
-METHODS.add(
-    "ranksvm",
-    RankSVM,
-    "squared hinge loss on pairs",
-    "Joachims, KDD 2002",
-    "pairwise",
-    {"l2": LogUniform(1e-4, 1e-2, 1e-1, 1.0)},
-)
+METHODS.add("ranksvm", RankSVM, "squared hinge loss on pairs", "Joachims, KDD 2002", "pairwise", WIDE_L2)

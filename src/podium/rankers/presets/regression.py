@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from podium.losses import Loss, RegressionLoss
 from podium.rankers.methods import METHODS
-from podium.rankers.presets.linear import LinearPreset
-from podium.rankers.spaces import LogUniform
+from podium.rankers.presets.linear import WIDE_L2, LinearPreset
 
 __all__ = ["Regression"]
 
@@ -21,11 +20,4 @@ class Regression(LinearPreset):
         return RegressionLoss()
 
 
-METHODS.add(
-    "regression",
-    Regression,
-    "least squares on the grades",
-    "folklore",
-    "pointwise",
-    {"l2": LogUniform(1e-4, 1e-2, 1e-1, 1.0)},
-)
+METHODS.add("regression", Regression, "least squares on the grades", "folklore", "pointwise", WIDE_L2)

@@ -88,13 +88,13 @@ class RestartedPreset(BaseRanker):
         self.chosen_ = self._settings()[fit.candidate]
         return fit
 
-    def _fitted_state(self) -> tuple[dict[str, Any], Arrays]:
-        fitted, state = super()._fitted_state()
-        return fitted | {"chosen": self.chosen_}, state
+    def _stored_fit(self) -> tuple[dict[str, Any], Arrays]:
+        fitted, arrays = super()._stored_fit()
+        return fitted | {"chosen": self.chosen_}, arrays
 
-    def _restore_fitted(self, fitted: dict[str, Any], state: Arrays) -> None:
+    def _restore_fit(self, fitted: dict[str, Any], arrays: Arrays) -> None:
         chosen = fitted["chosen"]
         if chosen not in self._settings():
             raise ValueError(f"it says that {chosen!r} was chosen, which was not among the choices")
         self.chosen_ = chosen
-        super()._restore_fitted(fitted, state)
+        super()._restore_fit(fitted, arrays)

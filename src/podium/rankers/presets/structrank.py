@@ -65,14 +65,8 @@ class StructRank(BaseRanker):
         return Kernel(self.n_landmarks)
 
     def _trainer(self) -> Trainer:
-        return Feasible(
-            radius=self.radius,
-            epochs=self.epochs,
-            learning_rate=self.learning_rate,
-            decay=self.decay,
-            restarts=self.restarts,
-            keep=self.keep,
-        )
+        steps = self.epochs, self.learning_rate, self.decay
+        return Feasible(self.radius, *steps, restarts=self.restarts, keep=self.keep)
 
 
 def _on_linear(

@@ -8,7 +8,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from podium.core.parameters import Parameterized, require_count, require_number
+from podium.core.fields import Fields
+from podium.core.parameters import require_count, require_number
 from podium.data.queries import Queries
 from podium.scorers.thresholds import by_column, column
 from podium.training.base import Convergence, Progress, Validation
@@ -45,17 +46,18 @@ class Weighting(Protocol):
         ...
 
 
-class BoostingLoop(Parameterized):
-    """The loop of all methods.
+class BoostingLoop(Fields):
+    """Base class of rankers that boost weak rankers on single features: the loop of all methods.
 
     Parameters
     ----------
     n_rounds : int
         Rules to choose, at most.
     learning_rate : float
-        Each rule's weight is multiplied by this. The papers have 1.
+        Each rule's weight is multiplied by this; the papers have 1.
     early_stopping : bool
-        With validation queries: keep the best round. False keeps all, and the validation queries are only watched.
+        With validation queries: keep the best round. False keeps all rounds, which is wiser where validation queries
+        are few: rankings by few rules are mostly ties, and which of them does best is luck.
     patience : int, optional
         With early stopping: stop after so many rounds without a better one.
     """
@@ -65,13 +67,7 @@ class BoostingLoop(Parameterized):
     early_stopping: bool = True
     patience: int | None = None
 
-    def check(self) -> None:
-        require_count("n_rounds", self.n_rounds)
-        require_number("learning_rate", self.learning_rate, above=0)
-        if self.patience is not None:
-            require_count("patience", self.patience)
-
-    def run(
+    def _boost(
         self,
         weighting: Weighting,
         queries: Queries,
@@ -80,6 +76,9 @@ class BoostingLoop(Parameterized):
         verbose: int = 0,
     ) -> tuple[list[Rule], Convergence]:
         """Return the rules, in the order they were chosen, and how the training ended."""
+        require_count("n_rounds", self.n_rounds)
+        require_number("learning_rate", self.learning_rate, above=0)
+        require_count("patience", self.patience, optional=True)
         patience = self.patience if self.early_stopping else None
         watch = Watch(validation, callback, verbose, patience=patience, step="round")
         ensembles = [_Ensemble(queries)] if validation is None else [_Ensemble(queries), _Ensemble(validation.queries)]

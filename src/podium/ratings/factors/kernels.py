@@ -73,21 +73,13 @@ def _gather_rows(
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _top_items(
-    first: int,
-    stop: int,
-    w: Array,
-    h: Array,
-    b: Array,
-    seen: Array,
-    seen_offsets: Array,
-    numbers: Array,
-    scores: Array,
+    first: int, stop: int, w: Array, h: Array, b: Array, seen: Array, offsets: Array, numbers: Array, scores: Array
 ) -> None:
     """Pass over the items once per user, with the best n so far in order."""
     n = numbers.shape[1]
     for u in range(first, stop):
         best, best_score, user = numbers[u], scores[u], w[u]
-        skip = seen[seen_offsets[u] : seen_offsets[u + 1]]
+        skip = seen[offsets[u] : offsets[u + 1]]
         next_seen, n_found = 0, 0
         for item in range(len(b)):
             while next_seen < len(skip) and skip[next_seen] < item:

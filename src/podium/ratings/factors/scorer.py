@@ -83,22 +83,8 @@ class Layout:
         return users.reshape(self.n_users, -1), items.reshape(self.n_items, -1), bias, mix
 
 
-@dataclass(frozen=True)
-class Groups:
-    """Ratings grouped by user, with their items; or by item, with their users."""
-
-    offsets: np.ndarray
-    rows: np.ndarray
-    others: np.ndarray
-
-    @classmethod
-    def of(cls, numbers: np.ndarray, n: int, others: np.ndarray) -> Groups:
-        rows, offsets = group_numbers(numbers, n)
-        return cls(offsets, rows, others[rows])
-
-    def gradients(self, factors: np.ndarray, d_scores: np.ndarray) -> np.ndarray:
-        """Return one gradient per group, flat, given the factors of the others."""
-        return gather_rows(factors, d_scores, self.offsets, self.rows, self.others).ravel()
+Groups = tuple[np.ndarray, np.ndarray, np.ndarray]
+"""Offsets of groups, the rows in their order, and the items (or users) of these rows."""
 
 
 class RatingIndex:
@@ -110,12 +96,11 @@ class RatingIndex:
         self.prior_scores = np.ascontiguousarray(queries.features[:, 2:])
 
     @cached_property
-    def by_user(self) -> Groups:
-        return Groups.of(self.users, self.layout.n_users, self.items)
-
-    @cached_property
-    def by_item(self) -> Groups:
-        return Groups.of(self.items, self.layout.n_items, self.users)
+    def groups(self) -> tuple[Groups, Groups]:
+        """Return the ratings grouped by user and by item."""
+        by_user, user_offsets = group_numbers(self.users, self.layout.n_users)
+        by_item, item_offsets = group_numbers(self.items, self.layout.n_items)
+        return (user_offsets, by_user, self.items[by_user]), (item_offsets, by_item, self.users[by_item])
 
 
 class FactorParameters(SmoothModel):
@@ -148,7 +133,8 @@ class FactorParameters(SmoothModel):
 
         def backward(d_scores: np.ndarray) -> np.ndarray:
             d_bias = np.bincount(index.items, d_scores, minlength=self.layout.n_items)[: self.layout.n_biases]
-            d_users, d_items = index.by_user.gradients(items, d_scores), index.by_item.gradients(users, d_scores)
-            return np.concatenate((d_users, d_items, d_bias, index.prior_scores.T @ d_scores))
+            by_user, by_item = index.groups
+            d_users, d_items = gather_rows(items, d_scores, *by_user), gather_rows(users, d_scores, *by_item)
+            return np.concatenate((d_users.ravel(), d_items.ravel(), d_bias, index.prior_scores.T @ d_scores))
 
         return pair_scores((users, items, bias), index.users, index.items) + index.prior_scores @ mix, backward

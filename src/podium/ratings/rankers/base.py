@@ -171,9 +171,7 @@ class FactorPreset(RatingRanker):
 
     def top_probability(self, user: Any, items: ArrayLike) -> np.ndarray:
         """(n_items,) probability that each of the items is in the user's best group of them; exact, for PMOP losses."""
-        kind = self._potential()
-        scores = np.atleast_1d(self.predict(user, items))
-        return best_group(kind, scores, np.array([0, len(scores)]))
+        return best_group(*self._one_list(user, items))
 
     def pair_probabilities(
         self, user: Any, items: ArrayLike, first: ArrayLike, second: ArrayLike, *, n_samples: int = 10_000
@@ -183,18 +181,17 @@ class FactorPreset(RatingRanker):
         Both are positions in ``items``, single ones or arrays of equal length. For PMOP losses; estimated from
         ``n_samples`` partitions of the items drawn from the model, as in :meth:`podium.PMOP.pair_probabilities`.
         """
-        kind = self._potential()
-        scores = np.atleast_1d(self.predict(user, items))
-        offsets = np.array([0, len(scores)])
         i, j = (np.atleast_1d(np.asarray(places, np.int64)) for places in (first, second))
-        return pairs_in_lists(kind, scores, offsets, i, j, n_samples, seed_of(self.random_state))
+        return pairs_in_lists(*self._one_list(user, items), i, j, n_samples, seed_of(self.random_state))
 
-    def _potential(self) -> int:
+    def _one_list(self, user: Any, items: ArrayLike) -> tuple[int, np.ndarray, np.ndarray]:
+        """Return the kind of potential, the user's scores of the items, and the offsets of this one list."""
         self._require_fitted()
         loss = self._loss()
         if not isinstance(loss, PMOPLoss):
             raise ValueError(f"probabilities of groups need PMOPLoss; this ranker has {loss!r}")
-        return potential_kind(loss.potential)
+        scores = np.atleast_1d(self.predict(user, items))
+        return potential_kind(loss.potential), scores, np.array([0, len(scores)])
 
     def _penalties(self) -> tuple[float, float]:
         """Return the penalties of factors and of biases."""
@@ -212,23 +209,23 @@ class FactorPreset(RatingRanker):
             if getattr(self, name) is not None:
                 require_number(name, getattr(self, name), at_least=0.0)
 
-    def _fitted_state(self) -> tuple[dict[str, Any], Arrays]:
-        fitted, own = super()._fitted_state()
+    def _stored_fit(self) -> tuple[dict[str, Any], Arrays]:
+        fitted, own = super()._stored_fit()
         arrays = {**own, "prior_weights": self.prior_weights_}
         fitted["priors"] = []
         for k, prior in enumerate(self.priors_):
-            facts, of_prior = prior._fitted_state()
+            facts, of_prior = prior._stored_fit()
             fitted["priors"].append(facts)
             arrays.update({f"prior{k}.{name}": value for name, value in of_prior.items() if not _is_shared(name)})
         return fitted, arrays
 
-    def _restore_fitted(self, fitted: dict[str, Any], arrays: Arrays) -> None:
-        super()._restore_fitted(fitted, arrays)
+    def _restore_fit(self, fitted: dict[str, Any], arrays: Arrays) -> None:
+        super()._restore_fit(fitted, arrays)
         self.priors_ = [clone(prior) for prior in self._priors()]
         self.prior_weights_ = require_array(arrays, "prior_weights", (len(self.priors_),))
         shared = {name: value for name, value in arrays.items() if _is_shared(name)}
         for k, (prior, facts) in enumerate(zip(self.priors_, fitted["priors"], strict=True)):
-            prior._restore_fitted(facts, {**shared, **named_under(f"prior{k}", arrays)})
+            prior._restore_fit(facts, {**shared, **named_under(f"prior{k}", arrays)})
 
 
 def _is_shared(name: str) -> bool:
