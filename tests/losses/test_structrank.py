@@ -69,7 +69,9 @@ def test_preferences_that_say_what_grades_say_give_the_same(topology: str) -> No
     labels, scores, offsets = rng.integers(0, 3, 20), rng.standard_normal(20), np.array([0, 8, 9, 20])
     loss = StructRankLoss(topology)
     from_grades = loss.value_and_gradient(scores, labels, offsets)
-    from_pairs = loss.value_and_gradient(scores, Preferences.from_grades(labels, offsets), offsets)
+    query = np.searchsorted(offsets, np.arange(20), side="right")
+    better, worse = np.nonzero((labels[:, None] > labels) & (query[:, None] == query))
+    from_pairs = loss.value_and_gradient(scores, Preferences(better, worse), offsets)
     # `random` numbers the edges of the two in another order and so draws other pairs of them.
     tolerance = 0.05 if topology == "random" else 1e-6
     assert from_pairs.value == pytest.approx(from_grades.value, rel=tolerance)

@@ -31,16 +31,11 @@ The default convention is trec with --qrels, otherwise standard."""
 
 def configure(parser: options.Parser) -> None:
     parser.option("data DATA", f"graded documents ({options.DATA_HELP})", nargs="?")
-    parser.option(
-        "scores SCORES",
-        "one score per line, in the order of DATA's rows; - reads standard input",
-        nargs="?",
-    )
+    parser.option("scores SCORES", "one score per line, in the order of DATA's rows; - reads standard input", nargs="?")
     parser.option("--qrels FILE", "TREC relevance judgments, instead of DATA")
     parser.option("--run FILE", "TREC run, instead of SCORES", dest="run_file")
     parser.option(
-        "--groups FILE",
-        "one group id (a host, a seller) per line, in the order of DATA's rows; see --per-group",
+        "--groups FILE", "one group id (a host, a seller) per line, in the order of DATA's rows; see --per-group"
     )
     shown = "show at most N documents of a group in a list (default: 2); needs --groups"
     parser.option("--per-group N", shown, type=options.positive)

@@ -18,10 +18,12 @@ class Parser(argparse.ArgumentParser):
     """An argument parser that takes names and value of an option as help shows them."""
 
     def option(self, spec: str, help: str, **settings: Any) -> None:
-        """Add an argument such as ``"-o --out FILE"``: its names and what its value is called; without that, a flag."""
+        """Add an argument: ``"-o --out FILE"`` has a value, ``"--kind {a,b}"`` one of these, ``"--json"`` is a flag."""
         *names, last = spec.split()
         if last.startswith("-"):
             self.add_argument(*names, last, action="store_true", help=help, **settings)
+        elif last.startswith("{"):
+            self.add_argument(*names, choices=last.strip("{}").split(","), help=help, **settings)
         else:
             self.add_argument(*names, metavar=last, help=help, **settings)
 
@@ -36,12 +38,11 @@ def add_data_options(parser: Parser) -> None:
 
 
 def add_normalize_option(parser: Parser, default: str) -> None:
-    parser.add_argument(
-        "--normalize",
-        choices=("none", "standard", "minmax", "zscore"),
-        default=default,
-        help="rescale features: standard uses mean and deviation of the training set, minmax and zscore act within "
+    parser.option(
+        "--normalize {none,standard,minmax,zscore}",
+        "rescale features: standard uses mean and deviation of the training set, minmax and zscore act within "
         f"each query (default: {default})",
+        default=default,
     )
 
 
@@ -66,11 +67,10 @@ def add_search_options(parser: Parser, primary: str) -> None:
     """Add the options of a search for hyper-parameters, and the seed; ``primary`` describes that metric's default."""
     what = f"selects hyper-parameters on validation data, orders the table and is tested (default: {primary})"
     parser.option("--primary METRIC", what)
-    parser.add_argument(
-        "--search",
-        choices=("grid", "random", "bayes"),
+    parser.option(
+        "--search {grid,random,bayes}",
+        "how to search for hyper-parameters (default: grid; bayes needs Optuna: pip install podium[search])",
         default="grid",
-        help="how to search for hyper-parameters (default: grid; bayes needs Optuna: pip install podium[search])",
     )
     parser.option("--budget N", "trials per method and fold, for random and bayes", type=positive)
     add_seed_option(parser)

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
     from rich.progress import Progress
 
     from podium.experiments import Comparison
@@ -26,22 +24,17 @@ def print_json(value: Any) -> None:
     print(json.dumps(value, indent=2, default=repr))
 
 
-def print_rich(parts: Callable[[int], Sequence[RenderableType]], plain: str) -> None:
-    """Print parts made for the terminal's width, or plain text if standard output is not a terminal."""
-    if not sys.stdout.isatty():
-        print(plain)
-        return
-    from rich.console import Console
-
-    console = Console()
-    console.print(*parts(console.width), sep="\n")
-
-
 def print_comparison(comparison: Comparison) -> None:
-    """Print the table of a comparison, and where its report is."""
-    from podium.experiments.result.table import renderables
+    """Print the table of a comparison, on a terminal to its width and in color, and where its report is."""
+    if sys.stdout.isatty():
+        from rich.console import Console
 
-    print_rich(partial(renderables, comparison), plain=str(comparison))
+        from podium.experiments.result.table import renderables
+
+        console = Console()
+        console.print(*renderables(comparison, console.width), sep="\n")
+    else:
+        print(comparison)
     if comparison.folder:
         print(f"\nReport: {comparison.folder / 'report.html'}")
 

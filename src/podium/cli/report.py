@@ -36,10 +36,9 @@ _SUFFIXES = {".html": "html", ".htm": "html", ".md": "markdown", ".tex": "latex"
 def configure(parser: options.Parser) -> None:
     parser.option("folder RUN", "the folder of a run, as given to `podium compare --out`", type=Path)
     parser.option("-o --output FILE", "file to write (default: the report in RUN; a table is printed)", type=Path)
-    parser.add_argument(
-        "--format",
-        choices=list(_WRITERS),
-        help="what to write (default: by the ending of FILE; without FILE, all files, in RUN)",
+    parser.option(
+        "--format {html,markdown,latex,csv,text}",
+        "what to write (default: by the ending of FILE; without FILE, all files, in RUN)",
     )
 
 

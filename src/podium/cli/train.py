@@ -91,11 +91,8 @@ def run(arguments: argparse.Namespace) -> int:
 def _build(arguments: argparse.Namespace) -> Any:
     from podium.cli import parts
 
-    general = {
-        "normalize": options.normalization(arguments),
-        "random_state": arguments.seed,
-        "verbose": int(arguments.verbose),
-    }
+    normalize, verbose = options.normalization(arguments), int(arguments.verbose)
+    general = {"normalize": normalize, "random_state": arguments.seed, "verbose": verbose}
     settings = dict(arguments.settings)
     if arguments.loss:
         return parts.ranker(arguments.loss, arguments.scorer or "linear", general, settings)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -46,17 +45,6 @@ class Preferences:
         pairs, number = np.unique(np.stack([winner, loser], axis=1), axis=0, return_inverse=True)
         self.winner, self.loser = pairs[:, 0].copy(), pairs[:, 1].copy()
         self.weight = np.bincount(number.ravel(), weights=weight, minlength=len(pairs))
-
-    @classmethod
-    def from_grades(cls, labels: Any, offsets: Any) -> Preferences:
-        """Make a pair of every two unequal grades in a query: their number grows with the square of its length."""
-        labels = np.asarray(labels, np.float64)
-        winners, losers = [], []
-        for start, stop in pairwise(offsets):
-            better, worse = np.nonzero(labels[start:stop, None] > labels[None, start:stop])
-            winners.append(better + start)
-            losers.append(worse + start)
-        return cls(np.concatenate([*winners, []]).astype(np.int64), np.concatenate([*losers, []]).astype(np.int64))
 
     def __len__(self) -> int:
         return len(self.winner)

@@ -27,15 +27,13 @@ def configure(parser: options.Parser) -> None:
     what = "text with user, item, rating and perhaps time on each line (also .gz), or Parquet"
     parser.option("data FILE", what)
     parser.option(
-        "--methods A,B,…",
-        "methods by name, see `podium methods --ratings`, or module:name for your own (default: all)",
+        "--methods A,B,…", "methods by name, see `podium methods --ratings`, or module:name for your own (default: all)"
     )
-    parser.add_argument(
-        "--protocol",
-        choices=("given-n", "held-out-users", "time"),
-        default="given-n",
-        help="given-n: train on N ratings of each user and test on the others; held-out-users: the same for users not "
+    parser.option(
+        "--protocol {given-n,held-out-users,time}",
+        "given-n: train on N ratings of each user and test on the others; held-out-users: the same for users not "
         "trained on; time: test on the latest fifth of all ratings (default: given-n)",
+        default="given-n",
     )
     parser.option(
         "--n N,…",
