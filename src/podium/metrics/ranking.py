@@ -97,9 +97,14 @@ def cumulate_hits(ranked: np.ndarray, tie_end: np.ndarray, relevant_from: float,
 
     In a group of m tied documents, r of them relevant, the first j are expected to hold j · r/m relevant ones.
     """
-    total = start = 0
+    total, start = 0.0, 0
+    if len(tie_end) == 0:
+        for r in range(len(hits)):
+            total += ranked[r] >= relevant_from
+            hits[r] = total
+        return
     while start < len(hits):
-        end = tie_end[start] if len(tie_end) > 0 else start + 1
+        end = tie_end[start]
         relevant = 0
         for r in range(start, end):
             relevant += ranked[r] >= relevant_from
