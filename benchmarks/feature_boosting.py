@@ -19,7 +19,7 @@ import numpy as np
 
 import podium
 from podium.metrics import metric
-from podium.rankers.single_features.adarank import MetricWeighting
+from podium.rankers.single_features.adarank import MetricWeighting, metric_table
 from podium.rankers.single_features.loop import BoostingLoop, Rule, first_best, log_odds
 from podium.rankers.single_features.pairs import ExponentialWeighting, FidelityWeighting
 from podium.rankers.single_features.thresholds import Thresholds
@@ -66,9 +66,7 @@ class NumPyMetric(MetricWeighting):
     """AdaRank that evaluates every feature in every round."""
 
     def best_rule(self) -> Rule | None:
-        columns = self.queries.features.T.astype(np.float64)
-        for row, (j, factor) in zip(self.merits, self.candidates, strict=True):
-            row[:] = self._measure(factor * columns[j])
+        self.merits = metric_table(self.metric, self.queries, self.candidates)
         return super().best_rule()
 
 

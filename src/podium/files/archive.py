@@ -13,7 +13,7 @@ import os
 import re
 import zipfile
 from collections.abc import Mapping
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 import numpy as np
@@ -100,12 +100,10 @@ def _finite(digits: str) -> float:
 
 
 def _parse_content(members: Mapping[str, bytes]) -> dict[str, np.ndarray | str]:
-    content: dict[str, np.ndarray | str] = {}
-    for member, data in members.items():
-        folder, _, file = member.partition("/")
-        name = file.rpartition(".")[0]
-        content[name] = _array(data, member) if folder == "arrays" else data.decode("utf-8")
-    return content
+    return {
+        PurePath(member).stem: _array(data, member) if member.startswith("arrays/") else data.decode("utf-8")
+        for member, data in members.items()
+    }
 
 
 def _npy_bytes(array: np.ndarray) -> bytes:

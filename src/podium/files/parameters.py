@@ -73,14 +73,11 @@ def _part_name(value: Any, name: str) -> str:
 
 def part_names(encoded: Any) -> Iterator[str]:
     """Yield the ``module:name`` of every class and function that the caller has to supply."""
-    if isinstance(encoded, dict):
-        for key, value in encoded.items():
-            if key in ("class", "part") and isinstance(value, str) and is_user_object(value):
-                yield value
-            yield from part_names(value)
-    elif isinstance(encoded, list):
-        for value in encoded:
-            yield from part_names(value)
+    pairs = encoded.items() if isinstance(encoded, dict) else enumerate(encoded) if isinstance(encoded, list) else ()
+    for key, value in pairs:
+        if key in ("class", "part") and isinstance(value, str) and is_user_object(value):
+            yield value
+        yield from part_names(value)
 
 
 @dataclass
@@ -133,12 +130,10 @@ class Decoder:
         if isinstance(name, str):
             if name in self.parts:
                 return self.parts[name]
-            for room in _ROOMS:
+            for room in ("core", *_ROOMS):
+                getattr(podium, room, None)  # imports the room, which registers its classes
                 if (found := registered(name)) is not None:
                     return found
-                getattr(podium, room, None)  # imports the room, which registers its classes
-            if (found := registered(name)) is not None:
-                return found
         raise ValueError(f"it names the class {name!r}, which this version of Podium ({__version__}) does not have")
 
 

@@ -129,23 +129,24 @@ class _Adapted(Scorer):
     model_class: ClassVar[type[Model]] = EstimatorModel
 
 
+def _lists(taken: Mapping[str, Any], queries: Queries, prefix: str = "") -> dict[str, Any]:
+    """Return the argument of ``fit`` that says which rows are one list; none if it does not take any."""
+    for name in (f"{prefix}group_id", f"{prefix}qid"):  # CatBoost, XGBoost
+        if name in taken:
+            return {name: queries.query_of_document}
+    group = f"{prefix}group"  # LightGBM
+    return {group: queries.sizes[queries.sizes > 0]} if group in taken else {}
+
+
 def _group_options(taken: Mapping[str, Any], queries: Queries, query_weight: np.ndarray | None) -> dict[str, Any]:
     """Return the arguments of ``fit`` that say which rows are one list, and what the lists weigh."""
-    options: dict[str, Any] = {}
-    per_document = None if query_weight is None else np.repeat(query_weight, queries.sizes)
-    weight, values = "sample_weight", per_document
-    if "group_id" in taken:  # CatBoost
-        options["group_id"] = queries.query_of_document
-        weight = "group_weight"
-    elif "qid" in taken:  # XGBoost, where a weight is that of a list
-        options["qid"] = queries.query_of_document
-        values = None if query_weight is None else query_weight[queries.sizes > 0]
-    elif "group" in taken:  # LightGBM
-        options["group"] = _sizes(queries)
-    if values is not None:
+    options = _lists(taken, queries)
+    if query_weight is not None:
+        weight = "group_weight" if "group_id" in options else "sample_weight"
         if weight not in taken:
             raise ValueError("this estimator cannot weigh queries: its fit takes no sample_weight")
-        options[weight] = values
+        per_list = "qid" in options  # XGBoost's weights are those of lists, all others' those of documents
+        options[weight] = query_weight[queries.sizes > 0] if per_list else np.repeat(query_weight, queries.sizes)
     return options
 
 
@@ -155,21 +156,10 @@ def _validation_options(estimator: Any, taken: Mapping[str, Any], queries: Queri
     if "group_id" in taken:
         pool = _class_beside(estimator, "Pool")
         return {} if pool is None else {"eval_set": pool(X, y, group_id=queries.query_of_document)}
-    options: dict[str, Any] = {}
+    lists = {name: [value] for name, value in _lists(taken, queries, "eval_").items()}
     if "eval_X" in taken:  # LightGBM from version 4.7 on, in place of eval_set
-        options = {"eval_X": (X,), "eval_y": (y,)}
-    elif "eval_set" in taken:
-        options = {"eval_set": [(X, y)]}
-    if options and "eval_qid" in taken:
-        options["eval_qid"] = [queries.query_of_document]
-    elif options and "eval_group" in taken:
-        options["eval_group"] = [_sizes(queries)]
-    return options
-
-
-def _sizes(queries: Queries) -> np.ndarray:
-    """Return the sizes of the lists that are not empty."""
-    return queries.sizes[queries.sizes > 0]
+        return {"eval_X": (X,), "eval_y": (y,), **lists}
+    return {"eval_set": [(X, y)], **lists} if "eval_set" in taken else {}
 
 
 def _class_beside(estimator: Any, name: str) -> Any:

@@ -95,15 +95,12 @@ def check_features(queries: Queries, n_features: int, names: Any, *, given: Any,
 def _names_differ(found: tuple[str, ...], known: tuple[str, ...]) -> str:
     message = "The feature names should match those that were passed during fit.\n"
     unseen, missing = sorted(set(found) - set(known)), sorted(set(known) - set(found))
-    for title, names in (
-        ("Feature names unseen at fit time", unseen),
-        ("Feature names seen at fit time, yet now missing", missing),
-    ):
+    if not unseen and not missing:
+        return f"{message}Feature names must be in the same order as they were in fit.\n"
+    for title, names in (("unseen at fit time", unseen), ("seen at fit time, yet now missing", missing)):
         if names:
             shown = "".join(f"- {name}\n" for name in names[:5])
-            message += f"{title}:\n{shown}" + ("- ...\n" if len(names) > 5 else "")
-    if not unseen and not missing:
-        message += "Feature names must be in the same order as they were in fit.\n"
+            message += f"Feature names {title}:\n{shown}" + ("- ...\n" if len(names) > 5 else "")
     return message
 
 

@@ -8,11 +8,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from podium.losses.base import Loss
 from podium.metrics.conventions import Convention
 from podium.metrics.definition import Metric, metric
 from podium.metrics.evaluation import Evaluation, evaluate
 from podium.ratings.data import Ratings
+from podium.ratings.estimator import RatingRanker
 
 __all__ = ["evaluate_ratings"]
 
@@ -59,7 +59,8 @@ def evaluate_ratings(
     Evaluation
         As returned by :func:`podium.evaluate`, the users' ids being the query ids.
     """
-    ranker = _with_users(ranker, given)
+    if given is not None:
+        ranker = ranker.with_users(given)  # type: ignore[attr-defined]
     test = test.take_users(test.sizes > 0)
     scores = ranker.predict(test.users, test.items)
     values = np.concatenate((test.values, ranker.seen_.values)) if hasattr(ranker, "seen_") else test.values
@@ -76,22 +77,17 @@ def on_scale(measure: Metric, lowest: float, highest: float) -> Metric:
     return replace(measure, rules=replace(measure.rules, min_grade=lowest, max_grade=highest))
 
 
-def log_likelihoods(ranker: Predicts, test: Ratings, *, given: Ratings | None = None) -> np.ndarray:
+def log_likelihoods(ranker: RatingRanker, test: Ratings, *, given: Ratings | None = None) -> np.ndarray:
     """(n_users,) log-probability of each user's test ratings under the ranker's loss.
 
     For rankers whose loss is a likelihood, such as PMOP's or Plackett and Luce's. A likelihood of ordered partitions
     (PMOP) and one of orders (Plackett-Luce, with ties broken at random) are about different events: compare them as
     the literature does, or not at all.
     """
-    loss = ranker._loss() if hasattr(ranker, "_loss") else None
-    likelihood = loss.likelihood() if isinstance(loss, Loss) else None
+    loss = ranker._loss()
+    likelihood = None if loss is None else loss.likelihood()
     if likelihood is None:
         raise ValueError(f"the loss of {ranker!r} is not a likelihood: it assigns no probability to lists")
-    ranker = _with_users(ranker, given)
+    ranker = ranker if given is None else ranker.with_users(given)
     scores = ranker.predict(test.users, test.items)
-    parameters = getattr(ranker, "loss_parameters_", None)
-    return -likelihood.bind(test.values, test.offsets).per_query(scores, parameters=parameters)
-
-
-def _with_users(ranker: Any, given: Ratings | None) -> Any:
-    return ranker if given is None else ranker.with_users(given)
+    return -likelihood.bind(test.values, test.offsets).per_query(scores, parameters=ranker.loss_parameters_)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from podium.data.grouping import places_within
 from podium.ratings.data import Ratings
 
 if TYPE_CHECKING:
@@ -78,10 +77,6 @@ class RatingLists:
     def known(self) -> RatingLists:
         """Return the ratings of known items."""
         return self.where(self.items >= 0)
-
-    def random_places(self, rng: np.random.Generator) -> np.ndarray:
-        """(n_ratings,) place, from 0, of each rating in a random order of its user's ratings."""
-        return places_within(self.offsets, rng.random(len(self.items)))
 
     def matrix(self, entries: np.ndarray) -> csr_array:
         """Return a sparse matrix (n_users, n_items) with one entry per rating."""

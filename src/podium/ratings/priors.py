@@ -21,6 +21,7 @@ from podium.ratings.problem import RatingProblem
 from podium.ratings.rankers.floors import GlobalRanking, ItemMean
 from podium.ratings.rankers.pmf import PMF
 from podium.ratings.rankers.taste import TasteFactors
+from podium.ratings.splits import random_places
 
 
 def standard_priors(random_state: RandomState = None) -> list[RatingRanker]:
@@ -57,7 +58,7 @@ def out_of_fold(
     if not priors:
         return scores
     # Folds at random, each user's ratings spread evenly over them and starting in any.
-    place = lists.random_places(rng)
+    place = random_places(lists.offsets, rng)
     fold = (place + rng.integers(n_folds, size=len(lists))[lists.users]) % n_folds
     for k in range(n_folds):
         held_out = fold == k

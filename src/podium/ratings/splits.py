@@ -56,7 +56,7 @@ def given_n(ratings: Ratings, n: int = 10, random_state: Seed = 0, min_test: int
     require_count("n", n)
     require_count("min_test", min_test)
     split, n_dropped = _long_enough(ratings, n + min_test, f"given-{n} needs {n} + {min_test} ratings per user")
-    is_train = _draw_order(split, random_state) < n
+    is_train = random_places(split.offsets, random_state) < n
     return RatingSplit(split.take(is_train), split.take(~is_train), n_dropped_users=n_dropped)
 
 
@@ -81,7 +81,7 @@ def held_out_users(
     is_test = np.zeros(ratings.n_users, bool)
     is_test[rng.permutation(eligible)[:n_test]] = True
     tested = ratings.take_users(is_test)
-    is_given = _draw_order(tested, rng) < n
+    is_given = random_places(tested.offsets, rng) < n
     return RatingSplit(ratings.take_users(~is_test), tested.take(~is_given), tested.take(is_given))
 
 
@@ -105,7 +105,7 @@ def leave_one_out(ratings: Ratings, random_state: Seed = 0, *, by: str | None = 
         assert split.times is not None
         place = split.sizes[split.user] - 1 - places_within(split.offsets, split.times)
     else:
-        place = _draw_order(split, random_state)
+        place = random_places(split.offsets, random_state)
     return RatingSplit(split.take(place > 0), split.take(place == 0), n_dropped_users=n_dropped)
 
 
@@ -172,7 +172,7 @@ def hold_out(ratings: Ratings, share: float = 0.2, random_state: Seed = 0) -> tu
     _require_share("share", share)
     sizes = ratings.sizes
     n_aside = np.clip(np.rint(share * sizes), np.minimum(1, sizes // 2), np.maximum(sizes - 1, 0)).astype(np.int64)
-    is_aside = _draw_order(ratings, random_state) < n_aside[ratings.user]
+    is_aside = random_places(ratings.offsets, random_state) < n_aside[ratings.user]
     return ratings.take(~is_aside), ratings.take(is_aside)
 
 
@@ -190,6 +190,6 @@ def _long_enough(ratings: Ratings, at_least: int, need: str) -> tuple[Ratings, i
     return ratings.take_users(enough), int((~enough).sum())
 
 
-def _draw_order(ratings: Ratings, random_state: Seed | np.random.Generator) -> np.ndarray:
+def random_places(offsets: np.ndarray, random_state: Seed | np.random.Generator) -> np.ndarray:
     """(n_ratings,) place, from 0, of each rating in a random order of its user's ratings."""
-    return places_within(ratings.offsets, np.random.default_rng(random_state).random(len(ratings)))
+    return places_within(offsets, np.random.default_rng(random_state).random(offsets[-1]))

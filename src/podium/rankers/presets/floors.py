@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import ClassVar
 
 import numpy as np
@@ -11,10 +12,10 @@ from podium.metrics import Metric, metric
 from podium.rankers.estimator import BaseRanker
 from podium.rankers.inputs import TrainingInput
 from podium.rankers.methods import METHODS
+from podium.rankers.single_features.adarank import metric_table
 from podium.scorers.base import Scorer
 from podium.scorers.chance import Hash, HashModel
 from podium.scorers.linear.scorer import Linear, LinearModel
-from podium.scorers.thresholds import by_column, column
 from podium.training.base import Convergence, Fit
 
 __all__ = ["BestFeature", "RandomRanker"]
@@ -69,19 +70,12 @@ class BestFeature(BaseRanker):
         if given.validation is not None:
             judged_on, weights = given.validation, None
         measure = metric(self.metric)
-        features = by_column(judged_on.features)
-        merits = np.empty((judged_on.n_features, 2))
-        for j in range(judged_on.n_features):
-            values = column(features, j)
-            for k, direction in enumerate((1.0, -1.0)):
-                per_query = measure.per_query(
-                    direction * values, judged_on.labels, judged_on.offsets, judged_on.document_ids
-                )
-                merits[j, k] = _mean(per_query, weights)
-        feature, downwards = divmod(int(np.argmax(merits)), 2)
+        candidates = list(product(range(judged_on.n_features), (1.0, -1.0)))
+        merits = np.array([_mean(values, weights) for values in metric_table(measure, judged_on, candidates)])
+        feature, direction = candidates[int(np.argmax(merits))]
         coef = np.zeros(judged_on.n_features)
-        coef[feature] = -1.0 if downwards else 1.0
-        message = f"feature {feature} {'downwards' if downwards else 'upwards'}: {measure} {merits.max():.4f}"
+        coef[feature] = direction
+        message = f"feature {feature} {'upwards' if direction > 0 else 'downwards'}: {measure} {merits.max():.4f}"
         return Fit(LinearModel.from_coefficients(coef), np.empty(0), Convergence(True, message, n_iter=1))
 
     def _expose_model(self) -> None:

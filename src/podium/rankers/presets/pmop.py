@@ -85,7 +85,7 @@ class PMOP(LinearPreset):
         one document that leads it is chosen by score. Under the geometric potential all members are chosen by score.
         """
         queries, scores = self._scored_lists(X, qid=qid)
-        return queries.restore(best_group(self._kind(), scores, queries.offsets))
+        return queries.restore(best_group(potential_kind(self.potential), scores, queries.offsets))
 
     def pair_probabilities(
         self, X: Any, first: Any, second: Any, qid: Any = None, *, n_samples: int = 10_000
@@ -99,10 +99,9 @@ class PMOP(LinearPreset):
         queries, scores = self._scored_lists(X, qid=qid)
         place = queries.restore(np.arange(queries.n_documents))
         i, j = (place[np.atleast_1d(np.asarray(rows, np.int64))] for rows in (first, second))
-        return pairs_in_lists(self._kind(), scores, queries.offsets, i, j, n_samples, seed_of(self.random_state))
-
-    def _kind(self) -> int:
-        return potential_kind(self.potential)
+        return pairs_in_lists(
+            potential_kind(self.potential), scores, queries.offsets, i, j, n_samples, seed_of(self.random_state)
+        )
 
 
 def potential_kind(potential: Any) -> int:

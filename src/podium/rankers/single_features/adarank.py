@@ -5,6 +5,8 @@ Xu, Li: AdaRank: a boosting algorithm for information retrieval. SIGIR 2007.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from podium.data.queries import Queries
@@ -49,10 +51,7 @@ class MetricWeighting:
         self.repeats = repeats
         directions = (1.0, -1.0) if downwards else (1.0,)
         self.candidates = [(j, d * scale[j]) for j in range(queries.n_features) if scale[j] != 0 for d in directions]
-        self.merits = np.empty((len(self.candidates), len(queries)))
-        features = by_column(queries.features)
-        for row, (j, factor) in zip(self.merits, self.candidates, strict=True):
-            row[:] = self._measure(factor * column(features, j))
+        self.merits = metric_table(metric, queries, self.candidates)
         # Whether a query has a value depends on its labels, not on the ranking.
         self.query_weight = np.where(np.isnan(self.merits).any(axis=0), 0.0, query_weight)
         np.nan_to_num(self.merits, copy=False)
@@ -64,7 +63,8 @@ class MetricWeighting:
         if not self.chosen or total == 0:  # nothing is ranked yet: queries count alike
             self.weights = self.query_weight / max(total, np.finfo(float).tiny)
             return 1.0
-        losses = self.query_weight * np.exp(-np.nan_to_num(self._measure(scores)))
+        values = self.metric.per_query(scores, self.queries.labels, self.queries.offsets, self.queries.document_ids)
+        losses = self.query_weight * np.exp(-np.nan_to_num(values))
         self.weights = losses / losses.sum()
         return float(losses.sum() / total)
 
@@ -83,6 +83,11 @@ class MetricWeighting:
         j, factor = self.candidates[best]
         return Rule(j, log_odds(1 + merit, 1 - merit) * factor)
 
-    def _measure(self, scores: np.ndarray) -> np.ndarray:
-        q = self.queries
-        return self.metric.per_query(scores, q.labels, q.offsets, q.document_ids)
+
+def metric_table(metric: Metric, queries: Queries, candidates: Sequence[tuple[int, float]]) -> np.ndarray:
+    """(n_candidates, n_queries) values of a metric when the queries are ranked by factor × feature."""
+    table = np.empty((len(candidates), len(queries)))
+    features = by_column(queries.features)
+    for row, (j, factor) in zip(table, candidates, strict=True):
+        row[:] = metric.per_query(factor * column(features, j), queries.labels, queries.offsets, queries.document_ids)
+    return table

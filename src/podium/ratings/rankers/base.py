@@ -26,6 +26,7 @@ from podium.ratings.factors.scorer import FactorParameters, Factors, as_queries
 from podium.ratings.lists import RatingLists
 from podium.ratings.priors import centered, combine, fit_priors, out_of_fold, standard_priors
 from podium.ratings.problem import RatingProblem
+from podium.ratings.splits import random_places
 from podium.training.base import Fit, Problem, Trainer, Validation
 from podium.training.lbfgs import LBFGS
 from podium.training.stochastic import Stochastic
@@ -104,7 +105,7 @@ class FactorPreset(RatingRanker):
         if share >= 1:
             raise ValueError(f"early_stopping is a share of the ratings, below 1; got {share!r}")
         n_aside = np.minimum(np.round(share * lists.sizes), lists.sizes - 1)
-        aside = lists.random_places(as_generator(self.random_state)) < n_aside[lists.users]
+        aside = random_places(lists.offsets, as_generator(self.random_state)) < n_aside[lists.users]
         held_out = lists.where(aside)
         return lists.where(~aside), Validation(as_queries(held_out, held_out.users), metric(eval_metric))
 
