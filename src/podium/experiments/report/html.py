@@ -52,6 +52,13 @@ def row_head(text: str, more: str = "") -> str:
     return f'<th scope="row">{escape(text)}{small}</th>'
 
 
+def method_row(method: str, family: str, kind: str, cells: Iterable[str]) -> str:
+    """Return a row of the leaderboard, which the page's script finds by method and family."""
+    classes = f' class="{kind}"' if kind else ""
+    about = f'data-method="{escape(method)}" data-family="{escape(family)}"'
+    return f"<tr{classes} {about}>{row_head(method, family)}{''.join(cells)}</tr>"
+
+
 def cell(text: str, more: str = "", *, kind: str = "", value: float | None = None) -> str:
     """Return a table cell with a smaller second line; it is sorted by ``value``, and last if there is none."""
     small = f"<small>{escape(more)}</small>" if more else ""

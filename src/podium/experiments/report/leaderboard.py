@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from podium.experiments.report.html import bullets, cell, head, row_head, section, table, whisker
+from podium.experiments.report.html import bullets, cell, head, method_row, section, table, whisker
 from podium.experiments.report.page_data import family
 from podium.experiments.report.published import published_rows
 from podium.experiments.result.statistics import Paired
@@ -80,23 +80,19 @@ def _filters(comparison: Comparison, *, with_published: bool) -> str:
 
 
 def _row(comparison: Comparison, row: MethodSummary, metrics: list[str], low: float, high: float) -> str:
-    kind = family(comparison, row.method)
-    name = row_head(row.method, kind)
-    about = f'data-method="{escape(row.method)}" data-family="{escape(kind)}"'
     time = cell(seconds(row.seconds), f"all {seconds(row.search_seconds)}", kind="number", value=row.seconds)
     if not row.estimates:
         n_failed = len({result.fold for result in row.failures})
         reason = f"failed in {n_failed} of {len(comparison.folds)} folds: {row.failures[0].error}"
-        blanks = "".join(cell("–", kind="number") for _ in metrics[1:])
-        failed = cell("–", kind="number") + cell(reason, kind="wrap")
-        return f'<tr class="failed" {about}>{name}{failed}{blanks}{time}</tr>'
-    cells = [_figure(comparison, row, metric) for metric in metrics]
-    is_best = row.method == comparison.best
-    chart = (
-        f"{whisker(row.estimates[metrics[0]], low, high, strong=is_best)}<small>{_compared(row.against_best)}</small>"
-    )
-    best = ' class="best"' if is_best else ""
-    return f"<tr{best} {about}>{name}{cells[0]}<td>{chart}</td>{''.join(cells[1:])}{time}</tr>"
+        blank = cell("–", kind="number")
+        kind, cells = "failed", [blank, cell(reason, kind="wrap"), *[blank] * (len(metrics) - 1)]
+    else:
+        is_best = row.method == comparison.best
+        chart = whisker(row.estimates[metrics[0]], low, high, strong=is_best)
+        first, *others = [_figure(comparison, row, metric) for metric in metrics]
+        kind = "best" if is_best else ""
+        cells = [first, f"<td>{chart}<small>{_compared(row.against_best)}</small></td>", *others]
+    return method_row(row.method, family(comparison, row.method), kind, [*cells, time])
 
 
 def _compared(against: Paired | None) -> str:

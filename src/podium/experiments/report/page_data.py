@@ -128,14 +128,8 @@ def _history(comparison: Comparison, row: MethodSummary, most: int = 200) -> dic
         unit, values = arrays.model.unit, arrays.model.history
         at = np.linspace(1, len(values), min(len(values), most)).round().astype(int)
         at = np.union1d(at, np.clip(arrays.model.best_iteration or 1, 1, len(values)))  # always with the kept one
-        folds.append(
-            {
-                "fold": comparison.folds.index(result.fold),
-                "at": at.tolist(),
-                "values": rounded(values[at - 1]),
-                "kept": arrays.model.best_iteration,
-            }
-        )
+        fold, kept = comparison.folds.index(result.fold), arrays.model.best_iteration
+        folds.append({"fold": fold, "at": at.tolist(), "values": rounded(values[at - 1]), "kept": kept})
     return {"unit": unit, "folds": folds} if folds else None
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from podium.experiments.report.html import cell, dot, head, row_head, section, table
+from podium.experiments.report.html import cell, dot, head, method_row, row_head, section, table
 from podium.experiments.result.published import Pair, PairedTable, paired_tables
 from podium.experiments.run.outcomes import CUTOFFS
 
@@ -29,15 +29,13 @@ def published_rows(comparison: Comparison, metrics: list[str], low: float, high:
     rows = []
     for paired in paired_tables(comparison, exact=True):
         for row in paired.table.rows:
-            found = [row.figures.get(metric) for metric in metrics]
+            first, *_ = found = [row.figures.get(metric) for metric in metrics]
             cells = [cell("–" if v is None else f"{v:.4f}", kind="number", value=v) for v in found]
-            about = f'data-method="{escape(row.method)}" data-family="published"'
-            chart = "" if found[0] is None else dot(found[0], low, high)
+            chart = "" if first is None else dot(first, low, high)
             source = f"<td>{chart}<small>{escape(paired.table.title)}</small></td>"
-            name = row_head(row.method, "published")
-            blank = cell("–", kind="number")
-            html = f'<tr class="published" {about}>{name}{cells[0]}{source}{"".join(cells[1:])}{blank}</tr>'
-            rows.append((float("-inf") if found[0] is None else found[0], html))
+            cells = [cells[0], source, *cells[1:], cell("–", kind="number")]
+            html = method_row(row.method, "published", "published", cells)
+            rows.append((float("-inf") if first is None else first, html))
     return rows
 
 

@@ -65,10 +65,9 @@ def markdown(comparison: Comparison) -> str:
     lines += ["", *(f"{_safe(line)}  " for line in notes(comparison)), ""]
     for paired in paired_tables(comparison, exact=True):
         lines += [f"## Next to {_safe(paired.table.label)}", "", _safe(paired.note), ""]
-        lines.append(_pipe_row(["published", "ours", *paired.metrics]))
-        lines.append(_pipe_row(["---", "---", *["---:"] * len(paired.metrics)]))
-        lines += [_pipe_row([p.published, p.ours or "–", *p.texts(paired.metrics)]) for p in paired.pairs]
-        lines.append("")
+        rows = [["published", "ours", *paired.metrics], ["---", "---", *["---:"] * len(paired.metrics)]]
+        rows += [[p.published, p.ours or "–", *p.texts(paired.metrics)] for p in paired.pairs]
+        lines += [*map(_pipe_row, rows), ""]
     return "\n".join(lines)
 
 
