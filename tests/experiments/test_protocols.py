@@ -100,7 +100,7 @@ def test_times_that_cannot_be(tmp_path, queries, folder_of_folds):
             source(data, TimeSplit("when"))
     table = tmp_path / "q.csv"
     polars.DataFrame({"qid": [1, 2], "label": [0, 1], "x": [0.5, 0.6], "t": [1, None]}).write_csv(table)
-    with pytest.raises(ValueError, match=r"q.csv: column 't', row 2 .*a time is missing"):
+    with pytest.raises(ValueError, match=r"q.csv: column 't', row 1 .*a time is missing"):
         source(table, TimeSplit("t"))
     with pytest.raises(ValueError, match="has folds of its own"):
         source(folder_of_folds, KFold(3))

@@ -80,7 +80,7 @@ def read_times(path: FilePath, column: str, qid: str = "qid") -> tuple[list[str]
         require_columns(frame, [qid, column])
         if frame[column].null_count():
             row = int(frame[column].is_null().arg_max() or 0)
-            raise ValueError(f"column {column!r}, row {row + 1} (without the header): a time is missing")
+            raise ValueError(f"column {column!r}, row {row} (from 0): a time is missing")
     latest = frame.group_by(pl.col(qid).cast(pl.String)).agg(pl.col(column).max())
     ranks = latest[column].rank("dense").cast(pl.Int64)
     return [name for name in frame.columns if name != column], dict(zip(latest[qid], ranks, strict=True))
