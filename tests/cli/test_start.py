@@ -70,3 +70,16 @@ def test_debug_may_stand_before_or_after_the_command():
     assert parse(["ratings", "--debug", "compare", "u.data"]).debug
     assert parse(["ratings", "compare", "u.data", "--debug"]).debug
     assert not parse(["methods"]).debug
+
+
+def test_notes_of_an_error_are_shown(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """The query on which a user's own loss failed is told in a note."""
+
+    def fail(arguments: object) -> int:
+        error = ValueError("no such thing")
+        error.add_note("query number 3 has the id 17")
+        raise error
+
+    monkeypatch.setattr("podium.cli.methods.run", fail)
+    assert main(["methods"]) == 2
+    assert "error: no such thing\n  query number 3 has the id 17" in capsys.readouterr().err

@@ -292,7 +292,7 @@ BAD_REQUESTS = {
     "train {data} --method listnet --convention leter -o {out}": "no convention is called 'leter'",
     "rank {data} {data}": "data.txt",
     "rank no-such.podium {data}": "no-such.podium: No such file",
-    "evaluate {data} {short}": "1 scores for the",
+    "evaluate {data} {short}": "it has 1 scores for the",
     "evaluate {data} {words}": "words.txt:3: 'hello' is not a score",
     "evaluate": "either DATA and SCORES, or both --qrels and --run",
     "evaluate --qrels {data}": "either DATA and SCORES",

@@ -93,9 +93,10 @@ def _evaluate_scores(arguments: argparse.Namespace) -> Evaluation:
     queries = options.read(arguments.data, arguments)
     scores = read_scores(arguments.scores)
     groups = None if arguments.groups is None else Path(arguments.groups).read_text("utf-8").splitlines()
-    for what, values in (("scores", scores), ("groups", groups)):
+    for path, what, values in ((arguments.scores, "scores", scores), (arguments.groups, "groups", groups)):
         if values is not None and len(values) != queries.n_documents:
-            raise ValueError(f"{len(values)} {what} for the {queries.n_documents} documents of {arguments.data}")
+            n = queries.n_documents
+            raise ValueError(f"{path}: it has {len(values)} {what} for the {n} documents of {arguments.data}")
     collapse = groups and (groups, arguments.per_group or 2)
     metrics, convention = import_metrics(arguments.metrics), arguments.convention or "standard"
     return evaluate(queries, scores, metrics=metrics, convention=convention, collapse=collapse)

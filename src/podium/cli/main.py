@@ -51,7 +51,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         what = f"{error.filename}: {error.strerror}" if error.filename and error.strerror else error
         return _fail(f"error: {what}", 2, arguments.debug)
     except (ValueError, ModuleNotFoundError) as error:
-        return _fail(f"error: {error}", 2, arguments.debug)
+        return _fail("\n  ".join([f"error: {error}", *getattr(error, "__notes__", ())]), 2, arguments.debug)
 
 
 def build_parser() -> Parser:
