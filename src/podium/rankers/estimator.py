@@ -194,11 +194,15 @@ class BaseRanker(FittedEstimator):
 
     # ---- parts of the methods above
 
+    def _needs_lists(self) -> bool:
+        """Return whether a document's score depends on the other documents of its query."""
+        return self.normalize in WITHIN_QUERY or self._scorer().listwise
+
     def _to_score(self, X: Any, qid: Any) -> Queries:
         self._require_fitted()
         if qid is not None or isinstance(X, Queries):
             return self._check(as_queries(X, qid=qid, labeled=False), X)
-        if self.normalize in WITHIN_QUERY or self._scorer().listwise:
+        if self._needs_lists():
             why = f"normalize={self.normalize!r}" if self.normalize in WITHIN_QUERY else "its scorer"
             raise ValueError(
                 f"this {type(self).__name__} looks at whole lists ({why}): give predict the query ids, qid="
