@@ -8,6 +8,8 @@ import pytest
 
 # A source or test file whose name ends with that of an optional package imports it, such as tests/test_torch.py.
 OPTIONAL_PACKAGES = ("torch", "matplotlib")
+# Some cases of these need PyTorch and are skipped without it, so the files are run both ways.
+RUN_BOTH_WAYS = ("test_function",)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -16,7 +18,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     named = (Path(argument.partition("::")[0]).resolve() for argument in config.args)
-    if collection_path.suffix != ".py" or collection_path in named:
+    if collection_path.suffix != ".py" or collection_path.stem in RUN_BOTH_WAYS or collection_path in named:
         return None
     needs_extras = collection_path.stem.endswith(OPTIONAL_PACKAGES)
     return True if needs_extras != config.getoption("--extras") else None

@@ -197,7 +197,8 @@ def test_errors_name_the_query(function, message, where, monkeypatch) -> None:
 
     with pytest.raises(ArithmeticError if "threes" in message else ValueError, match=message) as caught:
         evaluate()
-    assert caught.value.__notes__ == ["FunctionLoss failed on query number 2"]
+    by_id = [] if where == "value" else ["query number 2 has the id 2"]
+    assert caught.value.__notes__ == ["FunctionLoss failed on query number 2", *by_id]
     if function in (fails_on_threes, torch_fails):  # the traceback leads into the user's code
         assert caught.traceback[-1].name == function.__name__
 
