@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -63,3 +64,11 @@ def test_a_new_module_needs_no_second_list(tool, tmp_path) -> None:
 def test_the_tool_from_the_command_line() -> None:
     done = subprocess.run([sys.executable, TOOL, "--check"], capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (0, "")
+
+
+def test_a_new_family_of_metrics_is_imported(tool, tmp_path: Path) -> None:
+    shutil.copytree(tool.SOURCE / "podium", tmp_path / "podium", ignore=shutil.ignore_patterns("__pycache__"))
+    (tmp_path / "podium" / "metrics" / "families" / "my_family.py").write_text('"""A family."""\n')
+    (outdated,) = tool.stale(tmp_path).items()
+    assert outdated[0].as_posix().endswith("metrics/families/__init__.py")
+    assert "\n    my_family,\n" in outdated[1]

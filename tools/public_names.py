@@ -1,6 +1,7 @@
 """Write the files that list public names, from the ``__all__`` of the modules that define them.
 
-Each package of :data:`ROOMS` gets an ``__init__.py`` that imports the names of its modules; ``podium/__init__.py`` gets
+Each package of :data:`ROOMS` gets an ``__init__.py`` that imports the names of its modules, each of :data:`REGISTERING`
+one that imports the modules; ``podium/__init__.py`` gets
 its table of names that are imported when first used, and ``podium/__init__.pyi`` says the same to type checkers. Source
 is parsed, never imported.
 
@@ -20,6 +21,8 @@ SOURCE = Path(__file__).parent.parent / "src"
 
 ROOMS = ("data", "experiments", "losses", "metrics", "models", "rankers", "ratings", "scorers", "training")
 """Packages whose names are public, as in ``podium.losses.ListNetLoss``."""
+REGISTERING = ("metrics/families",)
+"""Packages whose modules have no public names, but register what they declare when they are imported."""
 MODULES = ("torch",)
 """Modules that are public as they are."""
 WHOLE = ("data", "models", "rankers", "ratings")
@@ -58,6 +61,8 @@ def generate(source: Path) -> dict[Path, str]:
     package = source / "podium"
     names = {room: _public_names(source, room) for room in ROOMS}
     files = {package / room / "__init__.py": _room(package / room, names[room]) for room in ROOMS}
+    registering = [name for name in REGISTERING if (package / name).exists()]
+    files |= {package / name / "__init__.py": _registering(package, name) for name in registering}
     at_root = _root_names(source, names)
     files[package / "__init__.py"] = _root(package / "__init__.py", at_root)
     files[package / "__init__.pyi"] = _stub(at_root)
@@ -112,6 +117,17 @@ def _room(folder: Path, names: Names) -> str:
     lines += ["", *(_import(module, sorted(listed, key=_import_key)) for module, listed in sorted(names.items()))]
     lines += ["", _listing(name for listed in names.values() for name in listed)]
     return "\n".join(lines) + "\n" if names else f"{lines[0]}\n"
+
+
+def _registering(package: Path, name: str) -> str:
+    """Return an ``__init__.py`` that imports every module of its package."""
+    folder = package / name
+    docstring = ast.get_docstring(ast.parse((folder / "__init__.py").read_text(encoding="utf-8")), clean=False)
+    modules = sorted(path.stem for path in folder.glob("*.py") if path.stem != "__init__")
+    imports = "\n".join(
+        [f"from podium.{name.replace('/', '.')} import (", *(f"    {module}," for module in modules), ")"]
+    )
+    return f'"""{docstring}"""\n# ruff: noqa: F401\n\n{imports}\n'
 
 
 def _import(module: str, names: list[str]) -> str:
