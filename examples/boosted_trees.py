@@ -52,9 +52,9 @@ class Result:
     same_test: bool
     """Do all folds have the same test part?"""
     per_query: dict[str, list[list[float]]] = field(default_factory=lambda: {name: [] for name in METRICS})
-    """Of each fold: the metric of each test query."""
+    """By metric, one list per fold of the values of its test queries."""
     curves: dict[str, list[list[float]]] = field(default_factory=lambda: {name: [] for name in METRICS})
-    """Of each fold: the mean over the test queries, by number of trees."""
+    """By metric, one list per fold of the means over its test queries, by number of trees."""
     chosen: list[str] = field(default_factory=list)
 
     def fold_means(self, metric: str) -> float:

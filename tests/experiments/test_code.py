@@ -164,3 +164,17 @@ def test_users_code_is_known_by_its_source(tmp_path, monkeypatch):
 
     assert source(one.Mine()) == source(same.Mine()) != source(other.Mine())
     assert identity(one.helper(2)) == identity(one.helper(2)) != identity(one.helper(3))  # what a closure holds counts
+
+
+@pytest.mark.parametrize(
+    "code", ["def made(x):\n    return {} * x", "class made:\n    def predict(self, x):\n        return {} * x"]
+)
+def test_code_without_a_source_file_is_known_by_its_bytecode(code):
+    """A constant that changes, such as a sign, must not be taken for the same code."""
+
+    def known(constant):
+        names = {"__name__": "at_a_prompt"}
+        exec(code.format(constant), names)
+        return identity(names["made"])
+
+    assert known("0.5") == known("0.5") != known("-0.5")

@@ -298,7 +298,7 @@ def test_the_page_is_never_wider_than_the_window(make_comparison, open_report):
         assert page.evaluate(outside) == 0, width  # no name runs out of its chart
 
 
-# Of every visible text, its colour's contrast with what is behind it (WCAG 2, 1.4.3); those that are hard to read.
+# Visible texts whose color has too little contrast with what is behind them (WCAG 2, 1.4.3).
 FAINT = """(() => {
   const parts = (colour) => {
     const numbers = colour.match(/[\\d.e-]+/g).map(Number);

@@ -209,7 +209,7 @@ def test_equal_scores_are_not_divided_by_their_gap() -> None:
 
 
 def test_two_documents_are_a_ranknet_pair() -> None:
-    # Of two documents, swapping them changes MAP by a half.
+    # Swapping the only two documents changes MAP by a half.
     scores, labels = [0.3, -0.4], [0.0, 1.0]
     ours = LambdaRankLoss("map", normalize=False).value_and_gradient(scores, labels, [0, 2])
     pair = RankNetLoss().value_and_gradient(scores, labels, [0, 2])

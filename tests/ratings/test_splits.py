@@ -35,7 +35,7 @@ def test_given_n_takes_n_of_each_user_and_drops_the_short(ratings: Ratings) -> N
 
 
 def test_draws_are_uniform() -> None:
-    """Of 4 ratings, each is among the 2 drawn half of the time: 2000 users, four standard deviations."""
+    """Each of 4 ratings is among the 2 drawn half of the time: 2000 users, four standard deviations."""
     users = np.repeat(np.arange(2000), 4)
     r = Ratings(users, np.tile(np.arange(4), 2000), np.ones(8000))
     counts = np.bincount(given_n(r, 2, min_test=2).train.item)

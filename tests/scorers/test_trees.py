@@ -160,7 +160,7 @@ def test_shares_of_the_data_are_drawn_by_the_seed(queries, share) -> None:
 def test_a_tree_sees_whole_queries(queries) -> None:
     one = fit(queries, RegressionLoss(normalize=False), n_trees=1, n_leaves=2, query_fraction=1e-9, learning_rate=1.0)
     values = np.unique(one.predict(queries))
-    # Of a single query: each side's value is the mean of that query's labels there.
+    # With a single query, each side's value is the mean of that query's labels there.
     base = queries.labels.mean()
     sides = [np.isclose(one.predict(queries), v) for v in values]
     means = [[queries.labels[s][side[s]].mean() if side[s].any() else base for side in sides] for s in queries.slices()]

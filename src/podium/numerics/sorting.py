@@ -82,5 +82,5 @@ def _descending_key(value: float, wide: bool) -> np.uint64:
     sign = np.uint64(1) << np.uint64(63 if wide else 31)
     every = sign | (sign - np.uint64(1))
     bits &= every
-    # Of negative numbers the magnitude falls as the value grows: their bits stand as they are.
+    # The magnitude of negative numbers falls as the value grows: their bits stand as they are.
     return bits if bits & sign else bits ^ every ^ sign

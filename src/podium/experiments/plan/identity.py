@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import inspect
 import json
+import marshal
 import pickle
 import sys
 from collections.abc import Mapping
@@ -57,7 +58,7 @@ class Identity:
         if isinstance(value, tuple):
             return [self._describe(item) for item in value]
         try:
-            return _digest(pickle.dumps(value))
+            return _digest(pickle.dumps(value))  # for its digest only: nothing is ever unpickled
         except Exception:  # whatever an object raises that cannot be pickled
             return repr(value)
 
@@ -74,14 +75,20 @@ class Identity:
         try:
             described["source"] = _digest(inspect.getsource(value).encode())
         except (OSError, TypeError):  # defined at a prompt, or compiled
-            if code := getattr(value, "__code__", None):
-                described["source"] = _digest(code.co_code)
+            described["source"] = _digest(_bytecode(value))
         if isinstance(value, type):
             described["bases"] = [self._code(base) for base in value.__bases__]
         elif cells := getattr(value, "__closure__", None):
             captured = (cell.cell_contents for cell in cells)
             described["closure"] = [self._describe(item) for item in captured if item is not value]
         return described
+
+
+def _bytecode(value: Any) -> bytes:
+    """Return the compiled code, constants included, of a function or of the functions of a class."""
+    members = vars(value).values() if isinstance(value, type) else [value]
+    functions = (getattr(member, "__func__", getattr(member, "fget", member)) for member in members)
+    return b"".join(marshal.dumps(function.__code__) for function in functions if hasattr(function, "__code__"))
 
 
 def digest(value: Any) -> str:

@@ -25,7 +25,7 @@ class Source(Protocol):
     """Folds by name, loaded one at a time: together they may be several times as large as the data."""
 
     name: str
-    """Of the data set."""
+    """The name of the data set."""
     description: str
     fingerprint: str
     """Equal for equal data, read in the same way."""

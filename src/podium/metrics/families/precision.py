@@ -80,7 +80,7 @@ def hit(address: int, cutoff: int, parameter: float) -> float:
     start = 0
     while start < depth and missed > 0.0:
         end, relevant = tie_group(shown, start)
-        # Of a group of ties, the first documents are drawn without replacement.
+        # The first documents of a group of ties are drawn without replacement.
         for drawn in range(min(end, depth) - start):
             missed *= (end - start - relevant - drawn) / (end - start - drawn)
         start = end

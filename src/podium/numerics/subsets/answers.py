@@ -158,7 +158,7 @@ def _draw_geometric(scores: np.ndarray, chosen: np.ndarray, table: np.ndarray, s
     symmetric_polynomial(z, m, table)
     j = m
     for i in range(n, 0, -1):
-        # Of the j-subsets of the first i, table[i−1, j−1]·z_i hold document i (numbered from 1).
+        # Document i (numbered from 1) is in table[i−1, j−1]·z_i of the j-subsets of the first i.
         inside = 0.0 if j == 0 else z[i - 1] * table[i - 1, j - 1]
         outside = 0.0 if j > i - 1 else table[i - 1, j]
         chosen[i - 1] = j > 0 and uniform(stream) * (inside + outside) < inside
