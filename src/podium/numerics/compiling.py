@@ -8,6 +8,7 @@ another function.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from hashlib import sha1
 from pathlib import Path
 from types import FunctionType
@@ -72,5 +73,11 @@ def _rename(function: Any, name: str, file: str, digest: str) -> None:
 
 
 def _digest(files: set[str], variant: str = "") -> str:
-    found = [(file, Path(file).stat()) for file in sorted(files)]
-    return sha1(repr(([(file, s.st_mtime_ns, s.st_size) for file, s in found], variant)).encode()).hexdigest()[:10]
+    # Without paths and times, so that a copied installation keeps its compiled functions.
+    contents = sorted(_contents(file, Path(file).stat().st_mtime_ns) for file in files)
+    return sha1(repr((contents, variant)).encode()).hexdigest()[:10]
+
+
+@cache
+def _contents(file: str, changed: int) -> str:
+    return sha1(Path(file).read_bytes()).hexdigest()
