@@ -1,5 +1,5 @@
 # make demo: set up and compare methods on embedded data.
-# make test: set up, lint, run the tests.   make test-extras: the tests that need PyTorch or matplotlib.
+# make test: set up, lint, run the tests.   make test-extras: the tests that need optional packages or search engines.
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -17,7 +17,8 @@ PYTEST := OMP_WAIT_POLICY=passive OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest
 test: lint
 	$(PYTEST) $(PYTEST_OPTIONS)
 
-# The tests that need optional packages (see conftest.py). A missing package is an error here, not a reason to skip.
+# The tests that need optional packages or search engines (see conftest.py). A missing package is an error here, not a reason to skip;
+# without Java or the engines' jars (make engines), the tests in engines are skipped.
 test-extras: $(VENV)/.installed-extras
 	$(PYTEST) --extras $(PYTEST_OPTIONS)
 
@@ -51,7 +52,7 @@ $(VENV)/.installed-dev: $(VENV)/.installed
 
 $(VENV)/.installed-extras: $(VENV)/.installed-dev
 	$(PIP) install torch==2.13.0
-	$(PIP) install --editable '.[report]'
+	$(PIP) install --editable '.[extras]'
 	touch $@
 
 $(VENV)/.installed-bench: benchmarks/requirements.txt $(VENV)/.installed-dev
