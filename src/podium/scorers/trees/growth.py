@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from podium.data.queries import Queries
-from podium.scorers.trees.lightgbm_text import bare_text, constant_text
+from podium.numerics.trees.lightgbm_text import bare_text, constant_text
 from podium.scorers.trees.model import TreesModel, import_lightgbm, rows_for_lightgbm
 
 

@@ -12,8 +12,8 @@ from podium.core.arrays import Arrays
 from podium.core.parameters import require_choice
 from podium.data.queries import Queries
 from podium.numerics.pool import n_threads
+from podium.numerics.trees.forest import Forest, read_forest
 from podium.scorers.base import Model, Scorer
-from podium.scorers.trees.lightgbm_text import check_trees
 
 __all__ = ["TreesModel"]
 
@@ -21,11 +21,21 @@ __all__ = ["TreesModel"]
 class TreesModel(Model):
     """A sum of trees, as LightGBM's text."""
 
-    n_features: int
-
     def __init__(self, text: str) -> None:
         self.text = text
-        self.n_features = self.booster.num_feature()
+
+    @cached_property
+    def forest(self) -> Forest:
+        """The trees as flat arrays; ValueError if the text is not that of proper trees."""
+        return read_forest(self.text)
+
+    @property
+    def n_features(self) -> int:  # type: ignore[override]
+        return self.forest.n_features
+
+    @property
+    def n_trees(self) -> int:
+        return self.forest.n_trees
 
     @cached_property
     def booster(self) -> Any:
@@ -35,10 +45,6 @@ class TreesModel(Model):
             return lightgbm.Booster(model_str=self.text)
         except lightgbm.basic.LightGBMError as error:
             raise ValueError(f"LightGBM cannot read the model's trees: {error}") from None
-
-    @property
-    def n_trees(self) -> int:
-        return int(self.booster.num_trees())
 
     def scores(self, queries: Queries, n_trees: int | None = None) -> np.ndarray:
         """Return scores by all trees, or by the first ``n_trees``."""
@@ -75,10 +81,12 @@ class TreesModel(Model):
         text = arrays.get("trees")
         if not isinstance(text, str):
             raise ValueError("the model's 'trees' are missing")
-        return cls(check_trees(text))
+        model = cls(text)
+        _ = model.forest  # checks the text
+        return model
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"text": self.text, "n_features": self.n_features}  # LightGBM's object is made from the text again
+        return {"text": self.text}  # everything else is made from it again
 
 
 def rows_for_lightgbm(queries: Queries) -> Any:

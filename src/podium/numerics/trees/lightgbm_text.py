@@ -1,13 +1,14 @@
-"""The text format of LightGBM's models, checked before LightGBM reads it.
+"""The text format of LightGBM's models, checked before anything evaluates it.
 
-LightGBM trusts its files: a child or feature number out of range would make it read memory outside the model. So text
-from an untrusted file is parsed here first, and only numbers that form proper trees are accepted.
+LightGBM trusts its files: a child or feature number out of range would make it, or compiled code of ours, read memory
+outside the model. So text is parsed here first, and only numbers that form proper trees are accepted.
 """
 
 from __future__ import annotations
 
 import re
-from typing import Any
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,6 +20,15 @@ _BY_LEAF = ("leaf_value", "leaf_weight", "leaf_count")
 _WHOLE = {"split_feature", "decision_type", "left_child", "right_child", "leaf_count", "internal_count"}
 _CATEGORICAL = 1
 """The bit of ``decision_type`` that marks a set of categories; the others say where missing values go."""
+
+
+class Tree(NamedTuple):
+    """One tree as the text has it."""
+
+    values: dict[str, np.ndarray]
+    """Its arrays by LightGBM's names: ``split_feature``, ``threshold``, ``leaf_value`` and so on."""
+    category_sets: list[np.ndarray]
+    """The categories that go left, one array per set."""
 
 
 def bare_text(text: str) -> str:
@@ -38,8 +48,8 @@ def constant_text(n_features: int, value: float) -> str:
     return "\n".join([*lines, "", "", END])
 
 
-def check_trees(text: str) -> str:
-    """Return the text if it is :func:`bare_text` of a model with proper trees; raise ValueError if not."""
+def parse_trees(text: str) -> tuple[int, list[Tree]]:
+    """Return the number of features and the trees in :func:`bare_text` of a model; raise ValueError for other text."""
     if not re.fullmatch(r"[\n\x20-\x7e]*", text):  # Python and C++ disagree on what else ends a line or a word
         raise ValueError("the model's trees hold characters that LightGBM does not write")
     body, end, rest = text.partition(END)
@@ -62,15 +72,16 @@ def check_trees(text: str) -> str:
         raise ValueError(f"the model's monotone_constraints are not {n_features}")
     if facts:
         raise ValueError(f"the model's trees have an unknown {next(iter(facts))!r}")
+    parsed = []
     for k, tree in enumerate(trees):
         number, _, fields = tree.partition("\n")
         if number != str(k):
             raise ValueError(f"tree {k} of the model is numbered {number!r}")
-        _check_tree(_pairs(fields, f"tree {k}"), n_features, f"tree {k} of the model")
-    return text
+        parsed.append(_parse_tree(_pairs(fields, f"tree {k}"), n_features, f"tree {k} of the model"))
+    return n_features, parsed
 
 
-def _check_tree(fields: dict[str, str], n_features: int, where: str) -> None:
+def _parse_tree(fields: dict[str, str], n_features: int, where: str) -> Tree:
     n_leaves = _whole(fields.pop("num_leaves", ""), f"{where}: num_leaves")
     n_sets = _whole(fields.pop("num_cat", ""), f"{where}: num_cat")
     if n_leaves < 1 or n_sets < 0 or fields.pop("is_linear", "0") != "0":
@@ -82,13 +93,14 @@ def _check_tree(fields: dict[str, str], n_features: int, where: str) -> None:
         expected = n_leaves if name in _BY_LEAF else n_leaves - 1
         if len(values[name]) != expected:
             raise ValueError(f"{where} has {len(values[name])} entries of {name}; {expected} are expected")
-    _check_sets(fields, values, n_sets, where)
+    sets = _parse_sets(fields, values, n_sets, where)
     if fields:
         raise ValueError(f"{where} has an unknown {next(iter(fields))!r}")
     features = values["split_feature"]
     if ((features < 0) | (features >= n_features)).any():
         raise ValueError(f"{where} splits on a feature that does not exist")
     _check_shape(values["left_child"], values["right_child"], n_leaves, where)
+    return Tree(values, sets)
 
 
 def _check_shape(left: np.ndarray, right: np.ndarray, n_leaves: int, where: str) -> None:
@@ -102,22 +114,24 @@ def _check_shape(left: np.ndarray, right: np.ndarray, n_leaves: int, where: str)
         raise ValueError(f"{where} is not a tree")
 
 
-def _check_sets(fields: dict[str, str], values: dict[str, np.ndarray], n_sets: int, where: str) -> None:
-    """Check the sets of categories: bits in words of 32, those of set c from ``bounds[c]`` to ``bounds[c + 1]``."""
+def _parse_sets(fields: dict[str, str], values: dict[str, np.ndarray], n_sets: int, where: str) -> list[np.ndarray]:
+    """Return the sets of categories: bits in words of 32, those of set c from ``bounds[c]`` to ``bounds[c + 1]``."""
     kinds, thresholds = values["decision_type"], values["threshold"]
-    if ((kinds < 0) | (kinds > 15)).any():
+    if ((kinds < 0) | (kinds >= 12)).any():
         raise ValueError(f"{where} has an unknown kind of split")
     chosen = thresholds[kinds & _CATEGORICAL == 1]
     if ((chosen < 0) | (chosen >= n_sets) | (chosen != np.floor(chosen))).any():
         raise ValueError(f"{where} splits on a set of categories that does not exist")
     if n_sets == 0:
-        return
+        return []
     bounds = _numbers(fields.pop("cat_boundaries", ""), f"{where}: cat_boundaries", True)
     words = _numbers(fields.pop("cat_threshold", ""), f"{where}: cat_threshold", True)
     if len(bounds) != n_sets + 1 or bounds[0] != 0 or (np.diff(bounds) < 1).any() or bounds[-1] != len(words):
         raise ValueError(f"{where} has sets of categories that do not fit together")
     if ((words < 0) | (words >= 2**32)).any():
         raise ValueError(f"{where} has an invalid set of categories")
+    bits = np.unpackbits(words.astype("<u4").view(np.uint8), bitorder="little")
+    return [np.flatnonzero(bits[32 * first : 32 * stop]) for first, stop in pairwise(bounds.tolist())]
 
 
 def _pairs(text: str, where: str) -> dict[str, str]:
