@@ -17,8 +17,9 @@ def booster():
     X = rng.normal(size=(400, 4))
     X[:, 2] = rng.integers(0, 40, 400)
     X[rng.random(400) < 0.2, 1] = np.nan
-    y = X[:, 0] + np.nan_to_num(X[:, 1]) + np.isin(X[:, 2], [3, 7, 33, 38])
+    y = X[:, 0] + np.nan_to_num(X[:, 1]) + 5 * np.isin(X[:, 2], [3, 7, 33, 38])
     settings = {"num_leaves": 7, "verbosity": -1, "min_data_in_leaf": 5, "cat_smooth": 1, "num_threads": 1}
+    settings |= {"min_data_per_group": 1}
     return lightgbm.train(settings, lightgbm.Dataset(X, y, categorical_feature=[2]), 5)
 
 
