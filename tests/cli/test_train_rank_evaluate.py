@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 import podium
 
@@ -173,6 +175,77 @@ def test_an_interrupted_training_writes_nothing(podium_command, files, tmp_path,
     assert result.err == "podium: interrupted\n"
     assert out.read_text() == "the model of yesterday"
     assert [path.name for path in tmp_path.iterdir()] == ["m.podium"]
+
+
+@pytest.mark.parametrize("what", ["--method listnet", "--method lambdamart", "--method rankboost", "--scorer mlp"])
+def test_ctrl_c_keeps_the_model_so_far(podium_command, files, tmp_path, monkeypatch, what):
+    from podium.training.monitor import Watch
+
+    record = Watch.record
+
+    def interrupted_in_the_third(self, *values):
+        if len(self.losses) == 2:
+            raise KeyboardInterrupt
+        return record(self, *values)
+
+    monkeypatch.setattr(Watch, "record", interrupted_in_the_third)
+    out = tmp_path / "m.podium"
+    loss = ["--loss", "RankNetLoss"] if "--scorer" in what else []
+    with pytest.warns(ConvergenceWarning):
+        result = podium_command("train", files.paths["txt"], *what.split(), *loss, "-o", out)
+    assert result.code == 130
+    step = podium.load(out).convergence_.step
+    assert f"interrupted after 2 {step}s; the model so far is in {out}" in result.err
+    assert podium.load(out).convergence_.interrupted
+    assert podium.load(out).n_iter_ == 2
+    assert "trained" not in result.out
+
+
+def test_an_interruption_before_the_first_iteration_keeps_the_file(podium_command, files, tmp_path, monkeypatch):
+    from podium.training.objective import Objective
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Objective, "__call__", interrupt)
+    out = tmp_path / "m.podium"
+    out.write_text("the model of yesterday")
+    with pytest.warns(ConvergenceWarning):
+        result = podium_command("train", files.paths["txt"], "--method", "listnet", "-o", out)
+    assert result.code == 130
+    assert "nothing was written" in result.err
+    assert out.read_text() == "the model of yesterday"
+
+
+def test_early_stopping_watches_the_first_metric(podium_command, files, tmp_path):
+    out, data = tmp_path / "m.podium", files.paths["txt"]
+    train = ["train", data, "--method", "lambdamart", "--set", "n_trees=5", "--valid", data, "-o", out]
+    podium_command(*train, "--metrics", "p@2,map", "--convention", "letor")
+    convergence = podium.load(out).convergence_
+    assert convergence.metric == "p@2 (letor)"
+    ranker = podium.load(out)
+    best = podium.evaluate(files.queries, ranker.predict(files.queries), metrics=["p@2"], convention="letor").mean
+    assert max(convergence.validation) == pytest.approx(best["p@2"])
+
+
+def test_a_model_file_tells_where_it_comes_from(podium_command, files, tmp_path, monkeypatch):
+    monkeypatch.chdir(files.folder)
+    out = tmp_path / "m.podium"
+    arguments = ["train", "data.txt", "--valid", "data.txt.gz", "--method", "gbdt", "--set", "n_trees=2", "-o", out]
+    assert podium_command(*arguments).code == 0
+    origin = podium.load(out).provenance_
+    training, validation = origin["data"]["training"], origin["data"]["validation"]
+    assert (training["file"], validation["file"]) == ("data.txt", "data.txt.gz")
+    assert (training["rows"], training["queries"]) == (files.queries.n_documents, 24)
+    assert training["sha256"] == hashlib.sha256(Path("data.txt").read_bytes()).hexdigest()
+    assert origin["command"] == f"podium train data.txt --valid data.txt.gz --method gbdt --set n_trees=2 -o {out}"
+    assert origin["podium"] == podium.__version__
+    assert {"numpy", "scipy", "numba", "lightgbm", "scikit-learn"} < origin.keys()
+    again = podium.load(out)
+    again.save(tmp_path / "copy.podium")
+    assert podium.load(tmp_path / "copy.podium").provenance_["data"] == origin["data"]
+    again.fit(files.queries).save(tmp_path / "refitted.podium")
+    assert "data" not in podium.load(tmp_path / "refitted.podium").provenance_
 
 
 OWN = """

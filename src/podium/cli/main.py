@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 import sys
 import traceback
 from collections.abc import Sequence
@@ -38,6 +39,7 @@ See podium COMMAND --help for the options of a command.
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
     arguments = build_parser().parse_args(argv)
+    arguments.typed = shlex.join(["podium", *(sys.argv[1:] if argv is None else argv)])
     try:
         code: int = arguments.run(arguments)
         sys.stdout.flush()

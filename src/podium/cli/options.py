@@ -151,7 +151,7 @@ def columns(arguments: argparse.Namespace) -> dict[str, Any]:
     return {name: value for name, value in given.items() if value is not None}
 
 
-def read(path: str, arguments: argparse.Namespace, **by_format: Any) -> Queries:
+def read(path: str | Path, arguments: argparse.Namespace, **by_format: Any) -> Queries:
     """Read the queries in a file of any format, as the shared options say."""
     from podium.data.io.formats import read_file
 

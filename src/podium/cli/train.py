@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +13,7 @@ from podium.cli import options, output
 
 if TYPE_CHECKING:
     from podium.data.queries import Queries
+    from podium.metrics import Metric
 
 HELP = "train a model and save it"
 DESCRIPTION = "Train a method, or a loss on a scorer, on labeled lists and save the model."
@@ -55,37 +58,123 @@ def configure(parser: options.Parser) -> None:
     options.add_data_options(parser)
 
 
-def run(arguments: argparse.Namespace) -> int:
-    from podium.files.models import require_savable
-    from podium.metrics import evaluate, import_metrics, metric
+@dataclass(frozen=True)
+class Data:
+    """The queries that a model is trained and judged on."""
 
-    metrics = import_metrics(arguments.metrics)
-    for name in metrics:
-        metric(name, arguments.convention)  # a mistake should not surface after the training
+    parts: dict[str, Queries]
+    """``training``, and ``validation`` if there is such a part; all are judged when the model is written."""
+    facts: dict[str, Any]
+    """What the model file says about each part."""
+
+    @property
+    def training(self) -> Queries:
+        return self.parts["training"]
+
+    @property
+    def validation(self) -> Queries | None:
+        return self.parts.get("validation")
+
+    @classmethod
+    def of(cls, parts: dict[str, Queries], files: Mapping[str, Path]) -> Data:
+        """Return these parts, read from these files."""
+        from podium.files.provenance import file_facts
+
+        facts = {
+            part: file_facts(files[part]) | {"rows": queries.n_documents, "queries": len(queries)}
+            for part, queries in parts.items()
+        }
+        return cls(parts, facts)
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A fitted ranker, and what is told about it."""
+
+    name: str
+    ranker: Any
+    data: Data
+    seconds: float
+    lines: list[str] = field(default_factory=list)
+    """Printed below the summary."""
+    facts: dict[str, Any] = field(default_factory=dict)
+    """Further facts for ``--json`` and for the provenance in the model file."""
+
+    @property
+    def interrupted(self) -> bool:
+        return bool(getattr(getattr(self.ranker, "convergence_", None), "interrupted", False))
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from podium.metrics import import_metrics, metric
+
+    names = import_metrics(arguments.metrics)
+    # A mistake in a name should not surface after the training.
+    metrics = [metric(name, arguments.convention) for name in names]
+    if not metrics:
+        raise ValueError("--metrics names no metric: give at least one, such as ndcg@10")
+    trained = _train(arguments, metrics[0])
+    _require_progress(trained)
+    _save(trained, arguments)
+    _report(trained, names, arguments)
+    if trained.interrupted:
+        raise KeyboardInterrupt(f"interrupted after {_progress(trained)}; the model so far is in {arguments.out}")
+    return 0
+
+
+def _train(arguments: argparse.Namespace, watched: Metric) -> Trained:
+    """Return the ranker that the options describe, fitted; ``watched`` decides when to stop on validation data."""
+    from podium.files.models import require_savable
+    from podium.rankers.methods import accepted
+
     ranker = _build(arguments)
     require_savable(ranker)
-    train, validation = _read(arguments)
+    data = _read(arguments)
     began = time.perf_counter()
-    ranker.fit(train, eval_set=validation)
-    seconds = time.perf_counter() - began
-    if getattr(getattr(ranker, "convergence_", None), "interrupted", False):
-        raise KeyboardInterrupt  # half a model must not take the place of a whole one
-    ranker.save(arguments.out)
-    parts = {"training": train} if validation is None else {"training": train, "validation": validation}
+    given = {"eval_set": data.validation, "eval_metric": watched}
+    ranker.fit(data.training, **accepted(ranker.fit, given))
+    name = arguments.method or f"{arguments.loss} on {arguments.scorer or 'linear'}"
+    return Trained(name, ranker, data, time.perf_counter() - began)
+
+
+def _progress(trained: Trained) -> str:
+    done = trained.ranker.convergence_
+    return f"{done.n_iter} {done.step}{'s' * (done.n_iter != 1)}"
+
+
+def _require_progress(trained: Trained) -> None:
+    """Raise KeyboardInterrupt if the training was interrupted before there was anything to keep."""
+    if trained.interrupted and trained.ranker.convergence_.n_iter == 0:
+        raise KeyboardInterrupt("interrupted before the first iteration was done; nothing was written")
+
+
+def _save(trained: Trained, arguments: argparse.Namespace) -> None:
+    from podium.rankers.methods import accepted
+
+    facts = {"command": arguments.typed, "method": trained.name, "data": trained.data.facts, **trained.facts}
+    given = {"dataset": arguments.data, "provenance": facts}
+    trained.ranker.save(arguments.out, **accepted(trained.ranker.save, given))
+
+
+def _report(trained: Trained, metrics: list[str], arguments: argparse.Namespace) -> None:
+    from podium.metrics import evaluate
+
+    parts, seconds = trained.data.parts, trained.seconds
     judged = {
-        name: evaluate(queries, ranker.predict(queries), metrics=metrics, convention=arguments.convention).mean
-        for name, queries in parts.items()
+        part: evaluate(queries, trained.ranker.predict(queries), metrics=metrics, convention=arguments.convention).mean
+        for part, queries in parts.items()
     }
-    what = arguments.method or f"{arguments.loss} on {arguments.scorer or 'linear'}"
     if arguments.json:
-        summary = {"method": what, "model": arguments.out, "seconds": seconds, "convention": arguments.convention}
-        output.print_json(summary | judged)
-        return 0
-    print(f"{what}: trained in {seconds:.2f} s, written to {arguments.out}")
-    for name, queries in parts.items():
-        listed = ", ".join(f"{m} ({arguments.convention}) {value:.4f}" for m, value in judged[name].items())
-        print(f"  {name}: {listed} on {len(queries)} queries, {queries.n_documents} documents")
-    return 0
+        summary = {"method": trained.name, "model": arguments.out, "seconds": seconds}
+        output.print_json(summary | {"convention": arguments.convention} | trained.facts | judged)
+        return
+    ended = f"interrupted after {_progress(trained)} and" if trained.interrupted else "trained in"
+    print(f"{trained.name}: {ended} {seconds:.2f} s, written to {arguments.out}")
+    for part, queries in parts.items():
+        listed = ", ".join(f"{m} ({arguments.convention}) {value:.4f}" for m, value in judged[part].items())
+        print(f"  {part}: {listed} on {len(queries)} queries, {queries.n_documents} documents")
+    for line in trained.lines:
+        print(line)
 
 
 def _build(arguments: argparse.Namespace) -> Any:
@@ -101,24 +190,32 @@ def _build(arguments: argparse.Namespace) -> Any:
     return parts.method(arguments.method, general, settings)
 
 
-def _read(arguments: argparse.Namespace) -> tuple[Queries, Queries | None]:
+def _read(arguments: argparse.Namespace) -> Data:
     if Path(arguments.data).is_dir():
-        from podium.data.io.folds import find_folds, read_fold
-
-        found = find_folds(arguments.data)
-        if len(found) > 1:
-            names = ", ".join(fold.name for fold in found)
-            raise ValueError(f"{arguments.data} has several folds ({names}): name the folder of one of them")
-        if arguments.valid:
-            raise ValueError(f"{arguments.data} is a folder with a validation file of its own: leave out --valid")
-        fold = read_fold(found[0])
-        return fold.train, fold.validation
-    if not arguments.valid:
-        return options.read(arguments.data, arguments), None
-    paths = (arguments.data, arguments.valid)
-    train, validation = (options.read(path, arguments) for path in paths)
+        return _read_fold(arguments)
+    files = {"training": Path(arguments.data)}
+    if arguments.valid:
+        files["validation"] = Path(arguments.valid)
+    parts = {part: options.read(path, arguments) for part, path in files.items()}
     # A LETOR file may not mention the last features: read it again, as wide as the other.
-    width = max(train.n_features, validation.n_features)
-    if train.n_features != validation.n_features:
-        train, validation = (options.read(path, arguments, letor={"n_features": width}) for path in paths)
-    return train, validation
+    width = max(queries.n_features for queries in parts.values())
+    if any(queries.n_features != width for queries in parts.values()):
+        parts = {part: options.read(path, arguments, letor={"n_features": width}) for part, path in files.items()}
+    return Data.of(parts, files)
+
+
+def _read_fold(arguments: argparse.Namespace) -> Data:
+    from podium.data.io.folds import find_folds, read_fold
+
+    found = find_folds(arguments.data)
+    if len(found) > 1:
+        names = ", ".join(fold.name for fold in found)
+        raise ValueError(f"{arguments.data} has several folds ({names}): name the folder of one of them")
+    if arguments.valid:
+        raise ValueError(f"{arguments.data} is a folder with a validation file of its own: leave out --valid")
+    (files,) = found
+    fold = read_fold(files)
+    return Data.of(
+        {"training": fold.train, "validation": fold.validation},
+        {"training": files.train, "validation": files.validation},
+    )

@@ -6,16 +6,13 @@ The file (see :mod:`podium.files.archive`) holds the ranker's class, its paramet
 from __future__ import annotations
 
 import os
-import platform
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from typing import Any, Protocol
-
-import numpy as np
 
 from podium.core.arrays import Arrays
 from podium.files.archive import ModelFileError, read_archive, write_archive
 from podium.files.parameters import Decoder, encode_object, part_names
+from podium.files.provenance import origin
 from podium.version import __version__
 
 __all__ = ["MissingPartsError", "ModelFileError", "load", "save"]
@@ -47,7 +44,13 @@ class MissingPartsError(ModelFileError):
         self.names = names
 
 
-def save(ranker: Savable, path: str | os.PathLike[str], *, dataset: str | None = None) -> None:
+def save(
+    ranker: Savable,
+    path: str | os.PathLike[str],
+    *,
+    dataset: str | None = None,
+    provenance: Mapping[str, Any] | None = None,
+) -> None:
     """Write a fitted ranker to one file, whole or not at all.
 
     Classes and functions of the user's own are named in the file as ``module:name``; :func:`load` has to be given them.
@@ -58,6 +61,8 @@ def save(ranker: Savable, path: str | os.PathLike[str], *, dataset: str | None =
     path : path
     dataset : str, optional
         A name, a version or a fingerprint of the training data, kept with the other facts of its origin.
+    provenance : mapping, optional
+        Further facts of its origin, as plain values that JSON can hold.
 
     Raises
     ------
@@ -72,13 +77,7 @@ def save(ranker: Savable, path: str | os.PathLike[str], *, dataset: str | None =
         "version": FORMAT_VERSION,
         **described,
         "fitted": fitted,
-        "provenance": {
-            "podium": __version__,
-            "python": platform.python_version(),
-            "numpy": np.__version__,
-            "saved": datetime.now(UTC).isoformat(timespec="seconds"),
-            "dataset": dataset,
-        },
+        "provenance": origin(getattr(ranker, "provenance_", None), dataset, provenance),
     }
     write_archive(path, header, content)
 
@@ -140,6 +139,8 @@ def _check_header(header: dict[str, Any]) -> None:
     for name in ("parameters", "fitted"):
         if not isinstance(header.get(name), dict):
             raise KeyError(name)
+    if not isinstance(header.get("provenance", {}), dict):
+        raise ValueError("its provenance is not a table of facts")
 
 
 def _require_parts(header: dict[str, Any], parts: Mapping[str, Any]) -> None:

@@ -72,10 +72,12 @@ class Blend(BaseRanker):
         options: dict[str, Any] = {"eval_set": given.validation, "eval_metric": given.eval_metric}
         options |= {"sample_weight": given.query_weight, "callback": given.callback}
         used = {name: value for name, value in options.items() if value is not None}
-        self.rankers_ = [(name, ranker.fit(given.queries, **accepted(ranker.fit, used))) for name, ranker in named]
-        ended = [getattr(ranker, "convergence_", None) for _, ranker in self.rankers_]
-        interrupted = any(getattr(convergence, "interrupted", False) for convergence in ended)
-        convergence = Convergence(None, "all members were fitted", n_iter=len(named), interrupted=interrupted)
+        for name, ranker in named:
+            ranker.fit(given.queries, **accepted(ranker.fit, used))
+            if getattr(getattr(ranker, "convergence_", None), "interrupted", False):
+                raise KeyboardInterrupt(f"interrupted while fitting {name}: a blend is kept whole or not at all")
+        self.rankers_ = named
+        convergence = Convergence(None, "all members were fitted", n_iter=len(named), step="member")
         return Fit(_BlendModel(self.rankers_, self.weights_), np.empty(0), convergence)
 
     def _scorer(self) -> Scorer:

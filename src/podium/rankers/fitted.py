@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -28,20 +29,30 @@ class FittedEstimator(Fields, Registered, BaseEstimator):  # type: ignore[misc]
     loss_parameters_: np.ndarray
     convergence_: Convergence
     n_iter_: int
+    provenance_: dict[str, Any]
+    """Of a loaded ranker: data, command, date and versions, as far as they were known when it was saved."""
 
     def _loss(self) -> Loss | None:
         """Return the loss that this ranker's parameters describe; None if it is not trained on one."""
         return None
 
-    def save(self, path: str | os.PathLike[str], *, dataset: str | None = None) -> None:
+    def save(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        dataset: str | None = None,
+        provenance: Mapping[str, Any] | None = None,
+    ) -> None:
         """Write the fitted ranker to one file, which :func:`podium.load` reads. No pickle: loading it runs no code.
 
-        ``dataset`` (a name, a version, a fingerprint) is stored in the file, and is in ``provenance_`` after loading.
+        ``dataset`` (a name, a version, a fingerprint) and further facts of its origin, ``provenance``, are stored in
+        the file, and are in ``provenance_`` after loading.
         """
-        save(self, path, dataset=dataset)
+        save(self, path, dataset=dataset, provenance=provenance)
 
     def _set_fit(self, fit: Fit) -> Self:
         """Store the result of training."""
+        self.__dict__.pop("provenance_", None)  # that of the model before
         self.model_, self.loss_parameters_, self.convergence_ = fit.model, fit.loss_parameters, fit.convergence
         self.n_iter_ = fit.convergence.n_iter
         return self
