@@ -11,9 +11,13 @@ from podium import scorers as scorers
 from podium import torch as torch
 from podium import training as training
 from podium.data.io.formats import read_queries as read_queries
+from podium.data.io.formats import write_queries as write_queries
+from podium.data.io.judgments import join_judgments as join_judgments
 from podium.data.io.letor.reader import read_letor as read_letor
 from podium.data.io.letor.writer import write_letor as write_letor
+from podium.data.io.logged import read_logged as read_logged
 from podium.data.io.tables import read_table as read_table
+from podium.data.io.tables import write_table as write_table
 from podium.data.io.trec import read_qrels as read_qrels
 from podium.data.io.trec import read_run as read_run
 from podium.data.io.trec import write_run as write_run
@@ -118,6 +122,7 @@ __all__ = [
     "experiments",
     "given_n",
     "held_out_users",
+    "join_judgments",
     "k_folds",
     "leave_one_out",
     "load",
@@ -130,6 +135,7 @@ __all__ = [
     "rankers",
     "ratings",
     "read_letor",
+    "read_logged",
     "read_qrels",
     "read_queries",
     "read_ratings",
@@ -141,5 +147,7 @@ __all__ = [
     "train_test_split",
     "training",
     "write_letor",
+    "write_queries",
     "write_run",
+    "write_table",
 ]

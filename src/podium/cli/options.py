@@ -33,7 +33,7 @@ def add_data_options(parser: Parser) -> None:
     group = parser.add_argument_group("columns of CSV and Parquet files")
     group.add_argument("--qid-column", metavar="NAME", help="query ids (default: qid)")
     group.add_argument("--label-column", metavar="NAME", help="grades (default: label)")
-    group.add_argument("--document-column", metavar="NAME", help="document ids (default: none)")
+    group.add_argument("--document-column", metavar="NAME", help="document ids (default: document_id, if there is one)")
     group.add_argument("--features", metavar="A,B,…", help="features (default: all other columns)", type=comma_list)
 
 

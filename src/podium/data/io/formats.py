@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from podium.data.io.files import FilePath, first_bytes, flat_paths
 from podium.data.io.letor.reader import read_letor
-from podium.data.io.tables import PARQUET_MAGIC, SEPARATORS, read_table
+from podium.data.io.letor.writer import write_letor
+from podium.data.io.tables import PARQUET_MAGIC, SEPARATORS, TABLE_SUFFIXES, read_table, suffix_of, write_table
 from podium.data.queries import Queries
 
-__all__ = ["read_queries"]
-
-_TABLE_SUFFIXES = {".csv", ".tsv", ".tab", ".parquet", ".pq"}
+__all__ = ["read_queries", "write_queries"]
 
 
 def read_queries(*paths: FilePath | Sequence[FilePath], **options: Any) -> Queries:
@@ -26,6 +24,14 @@ def read_queries(*paths: FilePath | Sequence[FilePath], **options: Any) -> Queri
     if len(kinds) > 1:
         raise ValueError(f"{', '.join(map(str, files))}: some are tables and some LETOR files; read them separately")
     return read_table(files, **options) if kinds == {True} else read_letor(files, **options)
+
+
+def write_queries(queries: Queries, path: FilePath) -> None:
+    """Write queries in the format that the file's name says: CSV, TSV or Parquet, else LETOR; ``.gz`` packs it.
+
+    See :func:`podium.write_table` and :func:`podium.write_letor`.
+    """
+    (write_table if suffix_of(path) in TABLE_SUFFIXES else write_letor)(queries, path)
 
 
 def read_file(
@@ -48,9 +54,8 @@ def read_file(
 
 def is_table(path: FilePath) -> bool:
     """Return whether the file is a table with named columns, or else in the LETOR format; raise if it is neither."""
-    suffixes = [suffix.lower() for suffix in Path(path).suffixes if suffix.lower() != ".gz"]
     head = first_bytes(path)
-    if head.startswith(PARQUET_MAGIC) or (suffixes and suffixes[-1] in _TABLE_SUFFIXES):
+    if head.startswith(PARQUET_MAGIC) or suffix_of(path) in TABLE_SUFFIXES:
         return True
     lines = [line for line in head.decode("utf-8", "replace").splitlines() if line.strip() and line.lstrip()[0] != "#"]
     if not lines:

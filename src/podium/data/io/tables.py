@@ -1,4 +1,4 @@
-"""Reading queries from CSV, TSV and Parquet files."""
+"""Reading and writing queries as CSV, TSV and Parquet files."""
 
 from __future__ import annotations
 
@@ -7,26 +7,30 @@ import io
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from podium.data.frames import as_table, require_columns, require_numbers
-from podium.data.io.files import FilePath, first_bytes, flat_paths, open_text
+from podium.data.io.files import FilePath, first_bytes, flat_paths, open_text, writing
 from podium.data.queries import Queries
 
 if TYPE_CHECKING:
     import polars
 
-__all__ = ["read_table"]
+__all__ = ["read_table", "write_table"]
 
 PARQUET_MAGIC = b"PAR1"
 SEPARATORS = ",\t;|"
+TABLE_SUFFIXES = {".csv", ".tsv", ".tab", ".parquet", ".pq"}
+DOCUMENT_ID = "document_id"
 
 
 def read_table(
     *paths: FilePath | Sequence[FilePath],
     qid: str = "qid",
     label: str | None = "label",
-    document_id: str | None = None,
+    document_id: str | None = DOCUMENT_ID,
     features: Sequence[str] | None = None,
 ) -> Queries:
     """Read one or several tables with named columns, CSV (any usual separator, plain or gzipped) or Parquet.
@@ -36,7 +40,8 @@ def read_table(
     *paths
         Files, or lists of files, with the same columns.
     qid, label, document_id : str
-        Names of the columns. ``label=None`` reads documents without labels, ``document_id=None`` without ids.
+        Names of the columns. ``label=None`` reads documents without labels, ``document_id=None`` without ids. A table
+        without a column ``document_id`` has no ids unless another column is named.
     features : list of str, optional
         By default every other column. All must hold numbers: name a column of text as ``document_id``, or leave it out
         of the list. Empty fields are read as NaN.
@@ -44,7 +49,9 @@ def read_table(
     import polars as pl
 
     files = list(flat_paths(paths))
-    frames = [_read_frame(path, [qid, document_id]) for path in files]
+    frames = [read_frame(path, [qid, document_id]) for path in files]
+    if document_id == DOCUMENT_ID and not all(DOCUMENT_ID in frame.columns for frame in frames):
+        document_id = None
     if not any(frame.height for frame in frames):
         raise ValueError(f"no documents in {', '.join(map(str, files)) or 'no files'}")
     named = [name for name in (qid, label, document_id) if name is not None]
@@ -54,7 +61,7 @@ def read_table(
         different = set(frame.columns) ^ set(frames[0].columns)
         if different:
             raise ValueError(f"{path} and {files[0]} differ in their columns {', '.join(map(repr, sorted(different)))}")
-        with _naming(path):
+        with naming(path):
             require_columns(frame, [*named, *features])
             hint = "; name the feature columns with features=, or the column of document ids with document_id="
             table = as_table(frame)
@@ -64,8 +71,43 @@ def read_table(
                 require_numbers(table[label])
     together = pl.concat([frame.select(frames[0].columns) for frame in frames], how="vertical_relaxed")
     together = together.with_columns(integers_if_plain(together[qid]))
-    with _naming(*files):
+    with naming(*files):
         return Queries.from_frame(together, qid=qid, label=label, document_id=document_id, features=features)
+
+
+def write_table(queries: Queries, path: FilePath) -> None:
+    """Write queries as a table that :func:`read_table` reads: CSV, TSV (``.tsv``) or Parquet, by the file's name.
+
+    The columns are ``qid``, ``document_id`` and ``label`` where there are any, and the features by their names, else
+    ``feature_1``, ``feature_2``, … Rows are in the grouped order. The file is written completely or not at all, as a
+    gzip file if its name ends in ``.gz``.
+    """
+    import polars as pl
+
+    features = queries.features if isinstance(queries.features, np.ndarray) else queries.features.toarray()
+    names = queries.feature_names or [f"feature_{j}" for j in range(1, queries.n_features + 1)]
+    columns: dict[str, Any] = {"qid": queries.qids[queries.query_of_document]}
+    if queries.document_ids is not None:
+        columns[DOCUMENT_ID] = queries.document_ids
+    if queries.has_labels:
+        whole = bool((queries.labels == np.floor(queries.labels)).all())
+        columns["label"] = queries.labels.astype(np.int64) if whole else queries.labels
+    clash = next((name for name in names if name in columns), None)
+    if clash is not None:
+        raise ValueError(f"a feature is named {clash!r}, like the table's column of that name: rename the feature")
+    columns = {name: pl.Series(name, values.tolist()) for name, values in columns.items()}
+    frame = pl.DataFrame(columns | {name: features[:, j] for j, name in enumerate(names)})
+    with writing(path) as file:
+        if suffix_of(path) in (".parquet", ".pq"):
+            frame.write_parquet(file)
+        else:
+            frame.write_csv(file, separator="," if suffix_of(path) == ".csv" else "\t")
+
+
+def suffix_of(path: FilePath) -> str:
+    """Return the last suffix of a file's name, in lower case, apart from ``.gz``."""
+    suffixes = [suffix.lower() for suffix in Path(path).suffixes if suffix.lower() != ".gz"]
+    return suffixes[-1] if suffixes else ""
 
 
 def read_times(path: FilePath, column: str, qid: str = "qid") -> tuple[list[str], dict[str, int]]:
@@ -75,8 +117,8 @@ def read_times(path: FilePath, column: str, qid: str = "qid") -> tuple[list[str]
     """
     import polars as pl
 
-    frame = _read_frame(path, [qid])
-    with _naming(path):
+    frame = read_frame(path, [qid])
+    with naming(path):
         require_columns(frame, [qid, column])
         if frame[column].null_count():
             row = int(frame[column].is_null().arg_max() or 0)
@@ -87,7 +129,7 @@ def read_times(path: FilePath, column: str, qid: str = "qid") -> tuple[list[str]
 
 
 @contextmanager
-def _naming(*paths: FilePath) -> Iterator[None]:
+def naming(*paths: FilePath) -> Iterator[None]:
     """Prefix errors raised within the context with the names of these files."""
     try:
         yield
@@ -95,7 +137,8 @@ def _naming(*paths: FilePath) -> Iterator[None]:
         raise ValueError(f"{', '.join(map(str, paths))}: {error}") from None
 
 
-def _read_frame(path: FilePath, id_columns: Sequence[str | None]) -> polars.DataFrame:
+def read_frame(path: FilePath, id_columns: Sequence[str | None] | None) -> polars.DataFrame:
+    """Read a CSV or Parquet file; these columns of a CSV file, or all if None, are text whatever they look like."""
     import polars as pl
 
     head = first_bytes(path)
@@ -110,7 +153,7 @@ def _read_frame(path: FilePath, id_columns: Sequence[str | None]) -> polars.Data
     separator = max(SEPARATORS, key=header.count)
     names = next(csv.reader([header], delimiter=separator))
     # Ids are text: read as numbers, "007" and "7" would be one.
-    overrides = {name: pl.String for name in names if name in id_columns}
+    overrides = {name: pl.String for name in names if id_columns is None or name in id_columns}
     try:
         return pl.read_csv(Path(path), separator=separator, schema_overrides=overrides, infer_schema_length=None)
     except pl.exceptions.PolarsError as error:
