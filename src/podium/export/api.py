@@ -1,0 +1,133 @@
+"""Exporting a model: the functions that users call."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from podium.core.atomic import atomic_write
+from podium.export.portable import NotExportable
+from podium.export.target import Target, find, targets
+
+__all__ = ["export", "export_formats", "export_refusals"]
+
+FEATURES = "features.json"
+
+
+def export(
+    model: Any,
+    path: str | os.PathLike[str],
+    *,
+    format: str,
+    feature_names: Sequence[str] | None = None,
+    **options: str,
+) -> list[Path]:
+    """Write a fitted ranker in the format of a search engine or another library.
+
+    Parameters
+    ----------
+    model : a fitted ranker
+    path : path
+        FILE, the model as its engine takes it. Where the engine needs more, FILE.README.md says how to use it and
+        FILE.features.json holds the feature set, a template to fill in; one that is there already and lists the same
+        features is kept as it is.
+    format : str
+        One of ``podium.export_formats(model)``; ``podium export --list`` explains them.
+    feature_names : (n_features,) strings, optional
+        What the engine calls the features. By default the names the model was trained with, else ``feature_1``,
+        ``feature_2``, …
+    **options
+        Options of the format, such as ``name``, what the engine calls the model.
+
+    Returns
+    -------
+    list of Path
+        The files that were written.
+
+    Raises
+    ------
+    NotExportable
+        A ValueError that says why the format cannot express this model, and what to do instead.
+
+    Examples
+    --------
+    >>> import podium, tempfile
+    >>> queries = podium.make_queries(n_queries=20, n_documents=5, n_features=2, random_state=0)
+    >>> model = podium.ListNet().fit(queries)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     files = podium.export(model, f"{folder}/model.json", format="solr")
+    >>> [file.name for file in files]
+    ['model.json', 'model.json.README.md', 'model.json.features.json']
+    """
+    path, target = Path(path), find(format)
+    checked = _checked(options, target, path)
+    prepared = target.prepared(model, feature_names)
+    files: dict[Path, str | bytes] = {path: target.write(prepared, checked)}
+    for suffix, text in target.companions(prepared, path.name, checked).items():
+        files[path.with_name(f"{path.name}.{suffix}")] = text
+    written = [file for file in files if not (file.name.endswith(FEATURES) and _same_features(file, files[file]))]
+    for file in written:
+        content = files[file]
+        with atomic_write(file, "wb" if isinstance(content, bytes) else "w") as handle:
+            handle.write(content)
+    return written
+
+
+def export_formats(model: Any) -> list[str]:
+    """Return the names of the formats that a fitted ranker can be exported to.
+
+    >>> import podium
+    >>> queries = podium.make_queries(n_queries=20, n_documents=5, n_features=2, random_state=0)
+    >>> "solr" in podium.export_formats(podium.ListNet().fit(queries))
+    True
+    """
+    return [name for name, reason in export_refusals(model).items() if reason is None]
+
+
+def export_refusals(model: Any) -> dict[str, str | None]:
+    """Return for each format why the model, fitted or not, cannot be exported to it, or None if it can."""
+    reasons: dict[str, str | None] = {}
+    for name, target in targets().items():
+        try:
+            target.prepared(model) if hasattr(model, "model_") else target.require(model)
+            reasons[name] = None
+        except NotExportable as error:
+            reasons[name] = str(error)
+    return reasons
+
+
+def _checked(options: dict[str, str], target: Target, path: Path) -> dict[str, str]:
+    for name in options:
+        if name not in target.options:
+            known = ", ".join(target.options) or "none"
+            raise ValueError(f"the format {target.name!r} has no option {name!r}; its options: {known}")
+    return {"name": path.name.partition(".")[0], **options} if "name" in target.options else dict(options)
+
+
+def _same_features(file: Path, template: str | bytes) -> bool:
+    """Return whether there is a feature set already, perhaps filled in, that lists the features of the template."""
+    try:
+        return _names(json.loads(file.read_text(encoding="utf-8"))) == _names(json.loads(template))
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+
+
+def _names(features: Any) -> list[str]:
+    """Return the names in a feature set: a list of objects with names, or one with such a list inside."""
+    while isinstance(features, dict):
+        features = features["features"] if "features" in features else features["featureset"]
+    return [feature["name"] for feature in features]
+
+
+class _Room(ModuleType):
+    """The package ``podium.export``, which can be called: ``podium.export(model, path, format=…)``."""
+
+    __call__ = staticmethod(export)
+
+
+sys.modules["podium.export"].__class__ = _Room

@@ -1,0 +1,230 @@
+"""Fitted rankers as plain functions of one document's features, which other systems can compute.
+
+Exporters never look at rankers, scorers or models: they are given one of the three classes here, with the features'
+standardization already folded in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from podium.data.normalize import WITHIN_QUERY
+from podium.numerics.trees.forest import Forest
+from podium.rankers.adapter import EstimatorModel
+from podium.rankers.estimator import BaseRanker
+from podium.rankers.fitted import FittedEstimator
+from podium.scorers.base import Model
+from podium.scorers.chance import HashModel
+from podium.scorers.function import FunctionModel
+from podium.scorers.kernel_regression import KernelModel
+from podium.scorers.linear.scorer import LinearModel
+from podium.scorers.network.layers import ACTIVATIONS, HEIGHT, SLOPE
+from podium.scorers.network.mlp import MLPModel
+from podium.scorers.standardization import Standardization
+from podium.scorers.thresholds import StepModel
+from podium.scorers.torch import TorchModel
+from podium.scorers.trees.model import TreesModel
+
+__all__ = ["Layer", "Linear", "Network", "NotExportable", "Portable", "Trees", "portable"]
+
+
+class NotExportable(ValueError):  # noqa: N818  it is what the caller reads: a fact, not a fault
+    """The model cannot be exported to this format; the message says why and what to do instead."""
+
+
+@dataclass(frozen=True, eq=False)
+class Linear:
+    """``score = features @ weights + intercept``."""
+
+    weights: np.ndarray
+    """(n_features,) float64."""
+    intercept: float
+    feature_names: tuple[str, ...]
+    kind: ClassVar[str] = "linear"
+
+
+@dataclass(frozen=True, eq=False)
+class Trees:
+    """The sum of the leaf values that a document reaches; rules on single features are trees of two leaves."""
+
+    forest: Forest
+    feature_names: tuple[str, ...]
+    kind: ClassVar[str] = "trees"
+
+
+class Layer(NamedTuple):
+    """``output = activation(input @ weights + bias)``."""
+
+    weights: np.ndarray
+    """(n_in, n_out) float64."""
+    bias: np.ndarray
+    """(n_out,) float64."""
+    activation: str
+    """``"linear"``, ``"tanh"`` (the ordinary one) or ``"relu"``."""
+
+
+@dataclass(frozen=True, eq=False)
+class Network:
+    """Dense layers, one after the other; the last has one output, the score."""
+
+    layers: tuple[Layer, ...]
+    feature_names: tuple[str, ...]
+    kind: ClassVar[str] = "network"
+
+
+Portable = Linear | Trees | Network
+
+_KINDS: dict[type[Model], type[Portable]] = {
+    LinearModel: Linear,
+    TreesModel: Trees,
+    StepModel: Trees,
+    MLPModel: Network,
+}
+_DISTILL = (
+    "Train a model that learns its scores from the features of one document: "
+    "podium.distill(model, queries, student=podium.LambdaMART()), or podium train DATA --distill lambdamart"
+)
+_NO_FORMULA: dict[type[Model], str] = {
+    KernelModel: f"compares each document with the documents it was trained on. {_DISTILL}",
+    HashModel: "scores by a hash of the features, which other systems do not compute. It is meant for comparisons only",
+    TorchModel: f"is a PyTorch module, whose code only PyTorch and ONNX can run. {_DISTILL}",
+    EstimatorModel: (
+        "belongs to another library: export ranker.estimator_ as that library does. "
+        f"Or, for a model of Podium's: {_DISTILL[0].lower()}{_DISTILL[1:]}"
+    ),
+    FunctionModel: f"is made of Python code of your own. {_DISTILL}",
+}
+
+
+def portable(ranker: Any, feature_names: Sequence[str] | None = None) -> Portable:
+    """Return a fitted ranker as a function of one document's features.
+
+    Parameters
+    ----------
+    ranker : a fitted ranker
+    feature_names : (n_features,) strings, optional
+        By default those it was trained with, else ``feature_1``, ``feature_2``, …
+
+    Raises
+    ------
+    NotExportable
+        If its scores are not such a function: they depend on the other documents of a list, or on Python code.
+
+    Examples
+    --------
+    >>> import podium
+    >>> queries = podium.make_queries(n_queries=20, n_documents=5, n_features=2, random_state=0)
+    >>> model = portable(podium.ListNet().fit(queries), ["bm25", "age"])
+    >>> model.kind, model.feature_names, model.weights.shape
+    ('linear', ('bm25', 'age'), (2,))
+    """
+    ranker = unwrapped(ranker)
+    portable_kind(ranker)
+    ranker._require_fitted()
+    names, model, standardization = names_of(ranker, feature_names), ranker.model_, ranker.standardization_
+    if isinstance(model, LinearModel):
+        weights, shift = _folded(model.coef[:, np.newaxis], standardization)
+        return Linear(weights[:, 0], model.intercept + float(shift[0]), names)
+    if isinstance(model, MLPModel):
+        return Network(_layers(model, standardization), names)
+    if standardization is not None:
+        raise NotExportable(f"{_named(ranker)} standardizes the features of trees, whose thresholds would be rounded")
+    if isinstance(model, StepModel):
+        return Trees(Forest.of_steps(model.feature, model.threshold, model.weight, model.n_features), names)
+    return Trees(model.forest, names)
+
+
+def portable_kind(ranker: Any) -> type[Portable]:
+    """Return the class that :func:`portable` gives for a ranker, which need not be fitted; raise NotExportable."""
+    ranker = unwrapped(ranker)
+    require_ranker(ranker)
+    named = _named(ranker)
+    if ranker.normalize in WITHIN_QUERY:
+        raise NotExportable(
+            f"{named} rescales features within each query (normalize={ranker.normalize!r}), and what computes one "
+            f'document at a time cannot. Train it with normalize="standard", or None for trees. {_DISTILL}'
+        )
+    scorer = ranker._scorer()
+    if scorer.listwise:
+        raise NotExportable(f"{named} scores a document by looking at the other documents of its list. {_DISTILL}")
+    for model_class, kind in _KINDS.items():
+        if issubclass(scorer.model_class, model_class):
+            return kind
+    for model_class, reason in _NO_FORMULA.items():
+        if issubclass(scorer.model_class, model_class):
+            raise NotExportable(f"{named} {reason}")
+    raise NotExportable(f"{named} has a model of its own kind ({scorer.model_class.__name__}). {_DISTILL}")
+
+
+def unwrapped(ranker: Any) -> Any:
+    """Return the fitted ranker inside one that only chose it."""
+    while isinstance(inner := getattr(ranker, "ranker_", None), FittedEstimator):
+        ranker = inner
+    return ranker
+
+
+def require_ranker(ranker: Any) -> None:
+    """Raise NotExportable unless this is a ranker of documents by their features."""
+    if isinstance(ranker, BaseRanker):
+        return
+    if isinstance(ranker, FittedEstimator):
+        raise NotExportable(
+            f"{_named(ranker)} is a model of ratings: its scores belong to users and items, not to the features of a "
+            "document. Use its recommend() and predict() from Python"
+        )
+    raise NotExportable(f"{ranker!r} is not a Podium ranker; podium.load(path) returns the one in a model file")
+
+
+def names_of(ranker: BaseRanker, given: Sequence[str] | None = None) -> tuple[str, ...]:
+    """Return the names of a fitted ranker's features: those given, its own, or ``feature_1``, ``feature_2``, …"""
+    own = getattr(ranker, "feature_names_in_", None)
+    n = ranker.n_features_in_
+    if given is None:
+        given = [f"feature_{j}" for j in range(1, n + 1)] if own is None else list(own)
+    if isinstance(given, str):
+        raise ValueError("feature_names must be a sequence of names, not one string")
+    names = tuple(str(name) for name in given)
+    if len(names) != n:
+        raise ValueError(f"{len(names)} feature names were given for a model of {n} features")
+    for place, name in enumerate(names):
+        if not name.strip() or not name.isprintable():
+            raise ValueError(f"the name of feature {place + 1} is {name!r}; it must be a printable word")
+        if name in names[:place]:
+            raise ValueError(f"features {names.index(name) + 1} and {place + 1} are both named {name!r}")
+    return names
+
+
+def _named(ranker: Any) -> str:
+    return f"this {type(ranker).__name__}"
+
+
+def _folded(weights: np.ndarray, standardization: Standardization | None) -> tuple[np.ndarray, np.ndarray]:
+    """Return (n_features, n_out) weights of the features as given, and what they add to the (n_out,) biases."""
+    if standardization is None:
+        return weights, np.zeros(weights.shape[1])
+    scaled = weights * standardization.inverse_scale[:, np.newaxis]
+    return scaled, -(standardization.mean @ scaled)
+
+
+def _layers(model: MLPModel, standardization: Standardization | None) -> tuple[Layer, ...]:
+    hidden, output, *sizes = model.shape.tolist()
+    layers, at, height = [], 0, 1.0
+    for place, (n_in, n_out) in enumerate(zip(sizes[:-1], sizes[1:], strict=True), start=1):
+        stop = at + n_in * n_out
+        weights = model.theta[at:stop].reshape(n_out, n_in).T * height
+        bias, at = model.theta[stop : stop + n_out], stop + n_out
+        if place == 1:
+            for scaling in (model.standardization, standardization):
+                weights, shift = _folded(weights, scaling)
+                bias = bias + shift
+        activation = ACTIVATIONS[hidden if place < len(sizes) - 1 else output]
+        # 1.7159 tanh(2z/3) as the ordinary tanh: the slope goes into this layer, the height into the next.
+        slope, height = (SLOPE, HEIGHT) if activation == "tanh" else (1.0, 1.0)
+        layers.append(Layer(np.ascontiguousarray(weights * slope), bias * slope, activation))
+    if height != 1.0:
+        layers.append(Layer(np.full((1, 1), height), np.zeros(1), "linear"))
+    return tuple(layers)
