@@ -27,6 +27,10 @@ from podium.data.splits import k_folds as k_folds
 from podium.data.splits import train_test_split as train_test_split
 from podium.data.synthetic import make_queries as make_queries
 from podium.experiments.compare import compare as compare
+from podium.export.api import export as export
+from podium.export.api import export_formats as export_formats
+from podium.export.api import export_refusals as export_refusals
+from podium.export.portable import NotExportable as NotExportable
 from podium.files.models import load as load
 from podium.metrics.definition import metric as metric
 from podium.metrics.evaluation import evaluate as evaluate
@@ -95,6 +99,7 @@ __all__ = [
     "LambdaRank",
     "ListMLE",
     "ListNet",
+    "NotExportable",
     "PMOPFactors",
     "PairTies",
     "PlackettLuceFactors",
@@ -120,6 +125,9 @@ __all__ = [
     "evaluate",
     "evaluate_ratings",
     "experiments",
+    "export",
+    "export_formats",
+    "export_refusals",
     "given_n",
     "held_out_users",
     "join_judgments",

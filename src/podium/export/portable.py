@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -213,7 +214,7 @@ def _folded(weights: np.ndarray, standardization: Standardization | None) -> tup
 def _layers(model: MLPModel, standardization: Standardization | None) -> tuple[Layer, ...]:
     hidden, output, *sizes = model.shape.tolist()
     layers, at, height = [], 0, 1.0
-    for place, (n_in, n_out) in enumerate(zip(sizes[:-1], sizes[1:], strict=True), start=1):
+    for place, (n_in, n_out) in enumerate(pairwise(sizes), start=1):
         stop = at + n_in * n_out
         weights = model.theta[at:stop].reshape(n_out, n_in).T * height
         bias, at = model.theta[stop : stop + n_out], stop + n_out

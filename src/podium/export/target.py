@@ -31,13 +31,16 @@ class Target:
     """``companions(model, file, options)``: texts by suffix, such as ``README.md`` for FILE.README.md; ``file`` is the
     name of FILE without its folder. ``features.json`` is kept if it exists and lists the same features."""
     options: Mapping[str, str] = field(default_factory=dict)
-    """Options of :func:`podium.export` by name, with a line of help; ``name``, the model's, is the file's by default."""
+    """Options of :func:`podium.export` by name, each with a line of help. ``name``, what the engine calls the model, is
+    that of the file by default."""
     run: Callable[[Path, np.ndarray], np.ndarray] | None = None
     """``run(path, X)``: the scores of (n, n_features) rows, computed by the target itself, where that runs here."""
     emulate: Callable[[Path, np.ndarray], np.ndarray] | None = None
     """``emulate(path, X)``: FILE is read back, and the rows are scored in the engine's own arithmetic."""
     precision: type[np.floating[Any]] = np.float64
     """The type in which the target scores: differences within its rounding are no fault."""
+    constant_omitted: bool = False
+    """May its scores differ from the model's by a constant, because its linear models have no intercept?"""
     categorical: bool = False
     """Does it take splits on sets of categories?"""
     zero_is_missing: bool = False

@@ -1,0 +1,200 @@
+"""Apache Solr's learning-to-rank module: the JSON that is put into the model store.
+
+Solr computes in float32. It adds 1e-6 to each threshold as it loads a tree and sends a value left that is at most the
+sum, so thresholds are written lower by that much (:func:`before_slack`). Matrices of networks must not hold whole
+numbers. Its linear models have no intercept.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from podium.export.nested import Node, evaluate, nested_trees
+from podium.export.notes import described, on_intercept, on_missing_values, page, request
+from podium.export.portable import Linear, Network, Portable, Trees
+from podium.export.single_precision import floor32, require_float32, shortest, sums32
+from podium.export.target import Options, Target, register
+
+SLACK = np.float32(1e-6)
+_PACKAGE = "org.apache.solr.ltr.model"
+_ACTIVATIONS = {"linear": "identity", "tanh": "tanh", "relu": "relu"}
+_TITLE = "Solr"
+
+
+def before_slack(thresholds: np.ndarray) -> np.ndarray:
+    """Return the largest float32 numbers that, with Solr's slack added in float32, are at most these thresholds.
+
+    >>> c = before_slack(np.array([0.5]))
+    >>> c, c + SLACK
+    (array([0.499999], dtype=float32), array([0.5], dtype=float32))
+    """
+    wanted = floor32(thresholds)
+    found = np.asarray(wanted - SLACK, np.float32)
+    up, down = np.float32(np.inf), np.float32(-np.inf)
+    while (high := found + SLACK > wanted).any():
+        found = np.where(high, np.nextafter(found, down), found)
+    while (low := (np.nextafter(found, up) + SLACK <= wanted) & (found < np.finfo(np.float32).max)).any():
+        found = np.where(low, np.nextafter(found, up), found)
+    return found
+
+
+def _write(model: Portable, options: Options) -> str:
+    name = options["name"]
+    content = {
+        "store": options.get("store", name),
+        "name": name,
+        "class": f"{_PACKAGE}.{_CLASSES[type(model)]}",
+        "features": [{"name": feature} for feature in model.feature_names],
+        "params": _params(model),
+    }
+    return json.dumps(content, ensure_ascii=False, indent=None if isinstance(model, Trees) else 1) + "\n"
+
+
+_CLASSES = {Linear: "LinearModel", Trees: "MultipleAdditiveTreesModel", Network: "NeuralNetworkModel"}
+
+
+def _params(model: Portable) -> Node:
+    if isinstance(model, Linear):
+        require_float32(model.weights, "a weight", _TITLE)
+        return {"weights": dict(zip(model.feature_names, model.weights.tolist(), strict=True))}
+    if isinstance(model, Trees):
+        return {"trees": _trees(model)}
+    for layer in model.layers:
+        require_float32(layer.weights, "a weight", _TITLE)
+        require_float32(layer.bias, "a bias", _TITLE)
+    layers = [
+        {"matrix": layer.weights.T.tolist(), "bias": layer.bias.tolist(), "activation": _ACTIVATIONS[layer.activation]}
+        for layer in model.layers
+    ]
+    return {"layers": layers}
+
+
+def _trees(model: Trees) -> list[Node]:
+    forest = model.forest
+    require_float32(forest.leaf_value, "a leaf value", _TITLE)
+    thresholds = before_slack(forest.threshold)
+
+    def split(node: int, number: int, left: Node, right: Node) -> Node:
+        feature = model.feature_names[forest.feature[node]]
+        return {"feature": feature, "threshold": shortest(thresholds[node]), "left": left, "right": right}
+
+    def leaf(place: int, number: int) -> Node:
+        return {"value": shortest(forest.leaf_value[place])}
+
+    return [{"weight": "1", "root": root} for root in nested_trees(forest, split, leaf)]
+
+
+def _companions(model: Portable, file: str, options: Options) -> dict[str, str]:
+    name = options["name"]
+    store = options.get("store", name)
+    features = [
+        {
+            "store": store,
+            "name": feature,
+            "class": "org.apache.solr.ltr.feature.FieldValueFeature",
+            "params": {"field": feature},
+        }
+        for feature in model.feature_names
+    ]
+    collection = "http://localhost:8983/solr/COLLECTION"
+    put = "curl -X PUT -H 'Content-type: application/json'"
+    sections = [
+        (
+            "1. Features",
+            f"`{file}.features.json` names the {len(features)} features of the model; each is a template that reads "
+            "the field of the feature's name. Replace class and params by what computes the feature in your "
+            'collection, for example `"class": "org.apache.solr.ltr.feature.SolrFeature", "params": {"q": '
+            '"{!edismax qf=title v=${query}}"}` for a match with the query or '
+            '`"class": "org.apache.solr.ltr.feature.OriginalScoreFeature", "params": {}` for the score of the first '
+            "search. Then put them into the feature store:\n\n"
+            + request(f"{put} {collection}/schema/feature-store --data-binary @{file}.features.json"),
+        ),
+        (
+            "2. Model",
+            request(f"{put} {collection}/schema/model-store --data-binary @{file}")
+            + "\n\nA model of the same name must be deleted first: "
+            f"`curl -X DELETE {collection}/schema/model-store/{name}`",
+        ),
+        (
+            "3. Rerank",
+            request(
+                f"curl -G {collection}/select --data-urlencode 'q=your query' \\\n"
+                f"  --data-urlencode 'rq={{!ltr model={name} reRankDocs=100 efi.query=\"your query\"}}' \\\n"
+                f"  --data-urlencode 'fl=id,score,[features store={store} efi.query=\"your query\"]'"
+            )
+            + "\n\n`[features]` returns what Solr computed; `podium join` turns such answers into training data.",
+        ),
+    ]
+    notes = [
+        "Solr computes in single precision: scores agree with Podium's to about seven digits.",
+        "A field that a document lacks is the feature's `defaultValue`, or 0, never missing.",
+        *on_missing_values(model, "In Solr a missing field is 0 or the feature's `defaultValue` instead."),
+        *on_intercept(model),
+    ]
+    if isinstance(model, Trees):
+        notes.append(
+            "Solr adds 1e-6 to each threshold as it loads the model; the thresholds in the file are lower by as much. "
+            "Values closer to 0 than 1e-13 are not told apart."
+        )
+    return {
+        "README.md": page(f"{described(model)} for Solr", file, sections, notes),
+        "features.json": json.dumps(features, ensure_ascii=False, indent=1) + "\n",
+    }
+
+
+def _emulate(path: Path, X: np.ndarray) -> np.ndarray:
+    content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    names = [feature["name"] for feature in content["features"]]
+    columns = {name: j for j, name in enumerate(names)}
+    rows, params = np.asarray(X, np.float32), content["params"]
+    kind = content["class"].rpartition(".")[2]
+    if kind == "LinearModel":
+        weights = np.array([params["weights"][name] for name in names], np.float32)
+        return sums32((rows * weights).T, np.zeros(len(rows)))
+    if kind == "NeuralNetworkModel":
+        for layer in params["layers"]:
+            matrix, bias = np.array(layer["matrix"], np.float32), np.array(layer["bias"], np.float32)
+            units = [
+                sums32((rows * weights).T, np.full(len(rows), start))
+                for weights, start in zip(matrix, bias, strict=True)
+            ]
+            rows = _activated(np.column_stack(units), layer["activation"])
+        return rows[:, 0]
+
+    def goes_left(node: Node, rows: np.ndarray) -> np.ndarray:
+        return rows[:, columns[node["feature"]]] <= np.float32(node["threshold"]) + SLACK
+
+    def children(node: Node) -> tuple[Node, Node] | None:
+        return (node["left"], node["right"]) if "feature" in node else None
+
+    trees = [tree["root"] for tree in params["trees"]]
+    leaves = (evaluate(root, rows, goes_left, children, lambda node: np.float32(node["value"])) for root in trees)
+    return sums32(list(leaves), np.zeros(len(rows)))
+
+
+def _activated(values: np.ndarray, activation: str) -> np.ndarray:
+    if activation == "tanh":
+        return np.tanh(values.astype(np.float64)).astype(np.float32)
+    return np.maximum(values, 0) if activation == "relu" else values
+
+
+register(
+    Target(
+        name="solr",
+        title="Solr (learning-to-rank module)",
+        kinds=(Linear, Trees, Network),
+        write=_write,
+        companions=_companions,
+        options={
+            "name": "what Solr calls the model; by default FILE without its ending",
+            "store": "the feature store that the model's features are in; by default the model's name",
+        },
+        emulate=_emulate,
+        precision=np.float32,
+        constant_omitted=True,
+    )
+)
