@@ -68,6 +68,7 @@ def reproduce_ohsumed(data: Path, out: Path, options: argparse.Namespace) -> Non
             methods,
             metrics=METRICS,
             convention="letor",
+            normalize="minmax",  # as LETOR's own figures are obtained
             seeds=1 if options.quick else options.seeds,
             rehearse=True,
             out=out,

@@ -117,7 +117,7 @@ def test_figures_are_those_of_the_protocol_done_by_hand(finished, folder_of_fold
     for paths in find_folds(folder_of_folds):
         fold = podium.data.io.folds.read_fold(paths)
         models = [
-            podium.ListNet(l2=l2, normalize="minmax", random_state=0).fit(fold.train, eval_set=fold.validation)
+            podium.ListNet(l2=l2, normalize="standard", random_state=0).fit(fold.train, eval_set=fold.validation)
             for l2 in grid
         ]
         on_validation = [

@@ -7,7 +7,12 @@ import podium
 
 def test_listnet_reaches_what_is_published(shared_data):
     comparison = podium.compare(
-        shared_data / "ohsumed", ["listnet"], metrics=["ndcg@1", "ndcg@5", "map"], convention="letor", jobs=1
+        shared_data / "ohsumed",
+        ["listnet"],
+        metrics=["ndcg@1", "ndcg@5", "map"],
+        convention="letor",
+        normalize="minmax",  # as LETOR does
+        jobs=1,
     )
     means = {row.method: {name: e.mean for name, e in row.estimates.items()} for row in comparison.rows}
     # Bounds of our own; the table published with LETOR 2.0 has .5231, .4662 and .4496 for ListNet.

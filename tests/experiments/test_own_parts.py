@@ -65,10 +65,16 @@ def test_a_regressor_of_scikit_learn_is_adapted(queries):
     assert comparison.results[0].parameters["alpha"] in (0.1, 10.0)
 
 
+def test_the_footer_does_not_speak_for_own_rankers(queries):
+    described = str(run(queries, {"ridge": Ridge(), "listnet": None}, folds=3))
+    assert "deviation (ridge: as configured by you)." in " ".join(described.split())
+    assert "configured by you" not in str(run(queries, ["listnet"]))
+
+
 def test_a_method_of_the_users_is_like_a_built_in_one(queries):
     method = Method("any", podium.ListNet, "mine", "nobody", "listwise", {"l2": [0.01]})
     comparison = run(queries, {"mine": method, "listnet": None})
-    assert comparison.configuration.methods["mine"].fixed == {"normalize": "minmax"}
+    assert comparison.configuration.methods["mine"].fixed == {"normalize": "standard"}
     same = {r.fold: r.per_query for r in comparison.results if r.method == "listnet" and r.parameters == {"l2": 0.01}}
     assert all(same.get(r.fold, r.per_query) == r.per_query for r in comparison.results if r.method == "mine")
 

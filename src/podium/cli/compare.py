@@ -38,7 +38,7 @@ def configure(parser: options.Parser) -> None:
         "(default: all; without DATA, some quick ones)",
     )
     options.add_metrics_options(parser, "ndcg@1,ndcg@5,ndcg@10,map")
-    options.add_normalize_option(parser, "minmax")
+    options.add_normalize_option(parser)
     parser.option(
         "--protocol P",
         "how queries train, validate and test: letor (the folds of a folder), kfold:K, holdout:N,TEST,VALID, "

@@ -37,12 +37,12 @@ def add_data_options(parser: Parser) -> None:
     group.add_argument("--features", metavar="A,B,…", help="features (default: all other columns)", type=comma_list)
 
 
-def add_normalize_option(parser: Parser, default: str) -> None:
+def add_normalize_option(parser: Parser) -> None:
     parser.option(
         "--normalize {none,standard,minmax,zscore}",
-        "rescale features: standard uses mean and deviation of the training set, minmax and zscore act within "
-        f"each query (default: {default})",
-        default=default,
+        "rescale features: standard uses mean and deviation of the training set; minmax and zscore act within "
+        "each query, which engines that score one document at a time cannot do (default: standard)",
+        default="standard",
     )
 
 

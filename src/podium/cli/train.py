@@ -50,7 +50,7 @@ def configure(parser: options.Parser) -> None:
         default=[],
         dest="settings",
     )
-    options.add_normalize_option(parser, "standard")
+    options.add_normalize_option(parser)
     options.add_metrics_options(parser, "ndcg@10")
     options.add_seed_option(parser)
     parser.option("--verbose", "show the training, iteration by iteration")

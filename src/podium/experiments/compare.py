@@ -33,7 +33,7 @@ def compare(
     metrics: str | Sequence[str | Metric] = METRICS,
     convention: str = "standard",
     primary: str | Metric | None = None,
-    normalize: str | None = "minmax",
+    normalize: str | None = "standard",
     folds: int | None = None,
     protocol: str | Protocol | None = None,
     search: str | Search = "grid",
@@ -72,8 +72,9 @@ def compare(
         The metric that selects hyper-parameters, orders the table and is tested. By default ``map`` if it is among
         ``metrics`` (it looks at the whole list, so it varies least on few validation queries), else ``ndcg@10`` if
         that is, else the first.
-    normalize : {"minmax", "zscore", "standard", None}
-        How the built-in methods rescale features; the first two within each query.
+    normalize : {"standard", "minmax", "zscore", None}
+        How the built-in methods rescale features, as in :class:`podium.Ranker`. With ``"standard"`` a model can score
+        one document at a time, as search engines do; ``"minmax"`` and ``"zscore"`` need all documents of the query.
     folds : int, optional
         Short for ``protocol=KFold(folds)``.
     protocol : Letor, KFold, RepeatedHoldout, TimeSplit or their text, optional

@@ -199,7 +199,10 @@ def _normalization(comparison: Comparison) -> str:
         "zscore": "standardized within each query",
         "standard": "standardized by the training part's mean and deviation",
     }
-    return f" Features: {described.get(how, 'as they are')}."
+    methods = comparison.configuration.methods.items()
+    own = [name for name, facts in methods if facts.family == "own" and "normalize" not in facts.fixed]
+    except_own = f" ({', '.join(own)}: as configured by you)" if own else ""
+    return f" Features: {described.get(how, 'as they are')}{except_own}."
 
 
 def _pipe_row(cells: list[str]) -> str:
