@@ -31,7 +31,7 @@ WHOLE = ("data", "models", "rankers", "ratings")
 """Rooms whose names are also names of ``podium`` itself, apart from these and with these of other rooms:"""
 ROOM_ONLY = {"AdaptedRanker", "BaseRanker", "RatingRanker"}
 ALSO_AT_ROOT = {
-    "experiments": {"compare"},
+    "experiments": {"Auto", "compare", "tune"},
     "export": {"NotExportable", "export_formats", "export_refusals"},
     "files": {"load"},
     "metrics": {"evaluate", "metric"},

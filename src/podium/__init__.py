@@ -38,6 +38,7 @@ _NAMES = {
     "podium.data.splits": ("k_folds", "train_test_split"),
     "podium.data.synthetic": ("make_queries",),
     "podium.experiments.compare": ("compare",),
+    "podium.experiments.tuning": ("tune",),
     "podium.export.api": ("export_formats", "export_refusals"),
     "podium.export.portable": ("NotExportable",),
     "podium.files.models": ("load",),

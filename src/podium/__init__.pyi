@@ -27,6 +27,7 @@ from podium.data.splits import k_folds as k_folds
 from podium.data.splits import train_test_split as train_test_split
 from podium.data.synthetic import make_queries as make_queries
 from podium.experiments.compare import compare as compare
+from podium.experiments.tuning import tune as tune
 from podium.export.api import export as export
 from podium.export.api import export_formats as export_formats
 from podium.export.api import export_refusals as export_refusals
@@ -154,6 +155,7 @@ __all__ = [
     "torch",
     "train_test_split",
     "training",
+    "tune",
     "write_letor",
     "write_queries",
     "write_run",

@@ -4,6 +4,7 @@ from podium.experiments.compare import compare
 from podium.experiments.plan.protocol import KFold, Letor, RepeatedHoldout, TimeSplit
 from podium.experiments.plan.search import Search
 from podium.experiments.result.comparison import Comparison
+from podium.experiments.tuning import tune
 
 __all__ = [
     "Comparison",
@@ -13,4 +14,5 @@ __all__ = [
     "Search",
     "TimeSplit",
     "compare",
+    "tune",
 ]

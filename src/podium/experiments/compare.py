@@ -133,7 +133,7 @@ def compare(
 
     folder, rehearsal = None if out is None else Path(out), None
     if rehearse:
-        (progress or _Silent()).note("rehearsal: the same comparison without the test parts, to pick a method by")
+        (progress or Silent()).note("rehearsal: the same comparison without the test parts, to pick a method by")
         rehearsal = on_folds_of(RehearsalFolds(source), folder and folder / REHEARSAL, every[:1])
     return on_folds_of(source, folder, every, rehearsal)
 
@@ -148,7 +148,7 @@ def run_study(
 ) -> Comparison:
     """Compute what the folder of the run does not have yet, and write tables and report there."""
     began = time.perf_counter()
-    listener = progress or _Silent()
+    listener = progress or Silent()
     with ExitStack() as stack:
         folder = Path(out) if out is not None else Path(stack.enter_context(tempfile.TemporaryDirectory()))
         stack.enter_context(locked(folder))
@@ -184,7 +184,7 @@ def run_study(
     return comparison
 
 
-class _Silent:
+class Silent:
     def note(self, text: str) -> None: ...
 
     def start(self, total: int, done: int) -> None: ...

@@ -76,6 +76,12 @@ class Domain:
         floors = [self._built_in(name, {**options, **(floor_options or {})}) for name in self.floors]
         return [*entered, *(self.derived[name](entered) for name in derived), *floors]
 
+    def study_method(self, name: str, ranker: Any = None, options: Mapping[str, Any] | None = None) -> StudyMethod:
+        """Return one method: a built-in one by its name, or what the user gives, as in :meth:`study_methods`."""
+        if ranker is None:
+            return self._built_in(name, options or {})
+        return self._own(name, ranker, options or {}, 1)
+
     def _named(self, methods: Methods) -> Iterator[tuple[str, Any]]:
         """Yield each name once, without the floors, with the user's object that it stands for or None."""
         if isinstance(methods, str):

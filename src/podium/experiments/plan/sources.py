@@ -17,8 +17,8 @@ from podium.data.synthetic import make_queries
 from podium.experiments.plan.protocol import Average, Described, KFold, Letor, RepeatedHoldout, TimeSplit
 from podium.experiments.plan.protocol import Protocol as Rules
 
-Parts = tuple[Queries, Queries, Queries]
-"""Training, validation and test queries."""
+Parts = tuple[Queries, Queries, Queries | None]
+"""Training, validation and test queries; the last are None where a setting is searched for."""
 
 
 class Source(Protocol):
@@ -133,6 +133,11 @@ def _read_timed(path: Path, column: str, columns: Mapping[str, Any]) -> tuple[Qu
 def _demonstration() -> Queries:
     """Return lists with ties, few enough for a first look within a minute, compilation included."""
     return make_queries(n_queries=150, n_documents=40, n_features=20, n_grades=3, random_state=0)
+
+
+def fingerprint(queries: Queries) -> str:
+    """Return a digest of features, labels and query ids."""
+    return _fingerprint(_arrays(queries))
 
 
 def _fingerprint(parts: Iterable[Any]) -> str:

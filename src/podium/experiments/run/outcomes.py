@@ -61,6 +61,10 @@ class Trial:
     warnings: list[str] = field(default_factory=list)
     error: str | None = None
     traceback: str = ""
+    carried: dict[str, Any] = field(default_factory=dict)
+    """Parameters that the validation part decided within the fit: see :mod:`podium.experiments.run.carrying`."""
+    validation_values: np.ndarray | None = field(default=None, repr=False, compare=False)
+    """The primary metric on each validation query."""
     validation_scores: np.ndarray | None = field(default=None, repr=False, compare=False)
     test_scores: np.ndarray | None = field(default=None, repr=False, compare=False)
     """Scores of every test document, made without its label."""

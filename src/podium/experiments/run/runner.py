@@ -147,7 +147,7 @@ class Runner:
                     search.add(setting, trial.without_scores())  # they are stored, and may be many
                     search.advance()
                     forecast.add(trial)
-                    self.listener.finished(_describe(trial, self.study.primary), forecast.seconds_left())
+                    self.listener.finished(describe(trial, self.study.primary), forecast.seconds_left())
                     if search.is_complete:
                         self._finish(search)
         finally:
@@ -296,7 +296,7 @@ class Runner:
         return result
 
 
-def _describe(trial: Trial, primary: Metric) -> str:
+def describe(trial: Trial, primary: Metric) -> str:
     setting = " ".join(f"{name}={value}" for name, value in trial.parameters.items())
     what = f"{trial.fold}, {trial.method}{' ' * bool(setting)}{setting}"
     if trial.error is not None:

@@ -32,8 +32,8 @@ class VisibleFold:
     name: str
     train: Queries
     validation: Queries
-    test: Queries
-    """Without labels."""
+    test: Queries | None
+    """Without labels; None where a setting is searched for and nothing is tested."""
     top_grade: float
     """The highest grade of the training and validation parts, for metrics that need to know it."""
 
@@ -111,8 +111,14 @@ class SealedTest:
         return {metric.name: values[:, i] for i, metric in enumerate(metrics)}, part
 
 
-def seal(name: str, train: Queries, validation: Queries, test: Queries) -> tuple[VisibleFold, SealedTest]:
+def visible(name: str, train: Queries, validation: Queries) -> VisibleFold:
+    """Return a fold to search settings on, without a test part."""
+    return VisibleFold(name, _bare(train), _bare(validation), None, max(_top_grade(train), _top_grade(validation)))
+
+
+def seal(name: str, train: Queries, validation: Queries, test: Queries | None) -> tuple[VisibleFold, SealedTest]:
     """Divide a fold into what methods see and the sealed test labels."""
+    assert test is not None, name
     for part, queries in (("training", train), ("validation", validation), ("test", test)):
         if len(queries) == 0:
             raise ValueError(f"{name}: the {part} part has no queries")

@@ -32,11 +32,13 @@ class SharedFold:
     @classmethod
     def write(cls, fold: VisibleFold, folder: Path) -> SharedFold:
         for part in _PARTS:
-            _write(getattr(fold, part), folder / part)
+            if (queries := getattr(fold, part)) is not None:
+                _write(queries, folder / part)
         return cls(fold.name, folder, fold.top_grade)
 
     def view(self) -> VisibleFold:
-        train, validation, test = (_read(self.folder / part) for part in _PARTS)
+        train, validation = _read(self.folder / "train"), _read(self.folder / "validation")
+        test = _read(self.folder / "test") if (self.folder / "test").exists() else None
         return VisibleFold(self.name, train, validation, test, self.top_grade)
 
     def remove(self) -> None:

@@ -38,12 +38,13 @@ from podium.experiments.run.surroundings import surroundings
 
 FILE = "run.sqlite"
 _APPLICATION = 0x506F6469  # says in the file's header whose it is
-_VERSION = 1
+_VERSION = 2
 _SCHEMA = """
 CREATE TABLE study (id INTEGER PRIMARY KEY CHECK (id = 1), configuration TEXT NOT NULL, facts TEXT NOT NULL);
 CREATE TABLE trials (
     key TEXT PRIMARY KEY, method TEXT NOT NULL, fold TEXT NOT NULL, parameters TEXT NOT NULL, seed INTEGER,
-    number INTEGER NOT NULL, validation REAL, seconds REAL NOT NULL, warnings TEXT NOT NULL, error TEXT, traceback TEXT
+    number INTEGER NOT NULL, validation REAL, seconds REAL NOT NULL, warnings TEXT NOT NULL, error TEXT, traceback TEXT,
+    carried TEXT NOT NULL, validation_values BLOB
 );
 CREATE TABLE scores (trial TEXT PRIMARY KEY REFERENCES trials, arrays BLOB NOT NULL);
 CREATE TABLE test_parts (digest TEXT PRIMARY KEY, arrays BLOB NOT NULL);
@@ -56,7 +57,9 @@ CREATE TABLE selections (
     result TEXT REFERENCES results, number INTEGER, trial TEXT REFERENCES trials, PRIMARY KEY (result, number)
 );
 """
-_TRIAL = "method, fold, parameters, seed, number, validation, seconds, warnings, error, traceback"
+_TRIAL = "method, fold, parameters, seed, number, validation, seconds, warnings, error, traceback, carried, "
+_TRIAL += "validation_values"
+_SCORES = ("validation_scores", "test_scores")
 
 
 class Store:
@@ -152,14 +155,17 @@ class Store:
         """Store a trial and its scores, in place of one that failed."""
         plain = {name: getattr(trial, name) for name in _TRIAL.split(", ")}
         plain["parameters"] = json.dumps(plain_parameters(trial.parameters))
-        plain["warnings"] = json.dumps(trial.warnings)
+        plain |= {name: json.dumps(plain[name]) for name in ("warnings", "carried")}
+        values = trial.validation_values
+        plain["validation_values"] = None if values is None else values.astype("<f8").tobytes()
         with self._transaction() as database:
             database.execute("DELETE FROM scores WHERE trial = ?", (key,))
             database.execute(
-                f"INSERT OR REPLACE INTO trials (key, {_TRIAL}) VALUES ({_marks(11)})", (key, *plain.values())
+                f"INSERT OR REPLACE INTO trials (key, {_TRIAL}) VALUES ({_marks(len(plain) + 1)})",
+                (key, *plain.values()),
             )
-            if trial.test_scores is not None:
-                scores = {"validation_scores": trial.validation_scores, "test_scores": trial.test_scores}
+            scores = {name: getattr(trial, name) for name in _SCORES if getattr(trial, name) is not None}
+            if scores:
                 arrays = _pack(scores | _filled(trial.model))
                 database.execute("INSERT INTO scores VALUES (?, ?)", (key, arrays))
 
@@ -353,11 +359,13 @@ def locked(folder: Path) -> Iterator[None]:
 
 def _trial(row: Any, arrays: dict[str, np.ndarray] | None = None) -> Trial:
     plain: dict[str, Any] = dict(zip(_TRIAL.split(", "), row, strict=True))
-    plain |= {name: json.loads(plain[name]) for name in ("parameters", "warnings")}
+    plain |= {name: json.loads(plain[name]) for name in ("parameters", "warnings", "carried")}
+    values = plain["validation_values"]
+    plain["validation_values"] = None if values is None else np.frombuffer(values, "<f8")
     plain["validation"] = math.nan if plain["validation"] is None else plain["validation"]  # SQLite has no NaN
     if arrays is None:
         return Trial(**plain)
-    plain |= {name: arrays[name] for name in ("validation_scores", "test_scores")}
+    plain |= {name: arrays[name] for name in _SCORES if name in arrays}
     return Trial(**plain, model=_summary(arrays))
 
 

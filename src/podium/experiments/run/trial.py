@@ -10,6 +10,7 @@ import numpy as np
 
 from podium.data.queries import Queries
 from podium.experiments.plan.methods import Setting, StudyMethod
+from podium.experiments.run.carrying import carried_over
 from podium.experiments.run.outcomes import ModelSummary, Trial
 from podium.experiments.run.seal import Viewable, VisibleFold, with_grade
 from podium.metrics import Metric
@@ -17,12 +18,19 @@ from podium.numerics.blas import quiet_blas
 from podium.rankers.methods import accepted
 
 
-def run_trial(method: StudyMethod, setting: Setting, fold: Viewable, metric: Metric) -> Trial:
-    """Fit and evaluate one setting. Code that it needs is compiled before the clock starts."""
+class OutOfTimeError(Exception):
+    """The time for trials is over."""
+
+
+def run_trial(method: StudyMethod, setting: Setting, fold: Viewable, metric: Metric, end: float | None = None) -> Trial:
+    """Fit and evaluate one setting. Code that it needs is compiled before the clock starts.
+
+    With ``end``, a time of ``time.perf_counter`` in this process, a fit that is not done by then raises OutOfTimeError.
+    """
     seen = fold.view()
     if not method.requires:
         warm_up(method, setting, seen, metric)
-    return _run_trial(method, setting, seen, metric)
+    return _run_trial(method, setting, seen, metric, end)
 
 
 _warm: set[tuple[Any, ...]] = set()
@@ -41,37 +49,51 @@ def warm_up(method: StudyMethod, setting: Setting, fold: Viewable, metric: Metri
 def warm_up_metric(fold: Viewable, metric: Metric) -> None:
     """Do the same for what evaluates scores."""
     part = sample(fold.view()).validation
-    mean(metric, part, np.arange(part.n_documents, dtype=np.float64))
+    mean(metric.per_query(np.arange(part.n_documents, dtype=np.float64), part.labels, part.offsets))
 
 
-def _run_trial(method: StudyMethod, setting: Setting, fold: VisibleFold, metric: Metric) -> Trial:
+def _run_trial(
+    method: StudyMethod, setting: Setting, fold: VisibleFold, metric: Metric, end: float | None = None
+) -> Trial:
     metric = with_grade(metric, fold.top_grade)
     with quiet_blas():  # as in worker processes: results must not depend on where they are computed
         ranker = method.ranker(setting)
         started = time.perf_counter()
-        raised = _fit(ranker, fold, metric)
+        raised = _fit(ranker, fold, metric, end)
         seconds = time.perf_counter() - started
-        on_validation, on_test = (_scores(ranker, part, method.name) for part in (fold.validation, fold.test))
+        on_validation = _scores(ranker, fold.validation, method.name)
+        on_test = None if fold.test is None else _scores(ranker, fold.test, method.name)
+        values = metric.per_query(on_validation, fold.validation.labels, fold.validation.offsets)
     return Trial(
         method.name,
         fold.name,
         setting.parameters,
         setting.seed,
         setting.number,
-        mean(metric, fold.validation, on_validation),
+        mean(values),
         seconds,
         raised,
+        carried=carried_over(ranker),
+        validation_values=values,
         validation_scores=on_validation,
         test_scores=on_test,
         model=ModelSummary.of(ranker),
     )
 
 
-def _fit(ranker: Any, fold: VisibleFold, metric: Metric) -> list[str]:
+def _fit(ranker: Any, fold: VisibleFold, metric: Metric, end: float | None) -> list[str]:
     """Fit, and return the warnings raised (such as no convergence)."""
+
+    def watch_clock(_: Any) -> None:
+        if end is not None and time.perf_counter() > end:
+            raise OutOfTimeError
+
+    options = {"eval_set": fold.validation, "eval_metric": metric}
+    if end is not None:
+        options["callback"] = watch_clock
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        ranker.fit(fold.train, **accepted(ranker.fit, {"eval_set": fold.validation, "eval_metric": metric}))
+        ranker.fit(fold.train, **accepted(ranker.fit, options))
     if getattr(getattr(ranker, "convergence_", None), "interrupted", False):
         raise KeyboardInterrupt  # the ranker kept what it had; a study must not take that for a result
     return sorted({f"{w.category.__name__}: {w.message}" for w in caught})
@@ -84,15 +106,15 @@ def _scores(ranker: Any, queries: Queries, name: str) -> np.ndarray:
     return scores
 
 
-def mean(metric: Metric, queries: Queries, scores: np.ndarray) -> float:
-    """Return the mean of a metric over labeled queries; queries that have no value are left out."""
-    values = metric.per_query(scores, queries.labels, queries.offsets)
+def mean(values: np.ndarray) -> float:
+    """Return the mean of a metric over queries; those that have no value are left out."""
     return float(np.nanmean(values)) if not np.isnan(values).all() else float("nan")
 
 
 def sample(fold: VisibleFold, n_queries: int = 3, n_documents: int = 20) -> VisibleFold:
     """Return a few short lists with the fold's types: enough to compile all code that the whole fold needs."""
-    train, validation, test = (_head(part, n_queries, n_documents) for part in (fold.train, fold.validation, fold.test))
+    train, validation = (_head(part, n_queries, n_documents) for part in (fold.train, fold.validation))
+    test = None if fold.test is None else _head(fold.test, n_queries, n_documents)
     return VisibleFold(fold.name, train, validation, test, 2.0)
 
 

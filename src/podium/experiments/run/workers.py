@@ -12,6 +12,7 @@ import os
 import signal
 import sys
 import threading
+import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -55,7 +56,9 @@ class InProcess:
     def __exit__(self, *_: object) -> None:
         pass
 
-    def outcomes(self, tasks: Iterable[Task | None]) -> Iterator[tuple[Task, Any]]:
+    def outcomes(
+        self, tasks: Iterable[Task | None], end: Callable[[], float] | None = None
+    ) -> Iterator[tuple[Task, Any]]:
         """Yield each task with its result or :class:`Failure`, in the order of completion."""
         for task in tasks:
             if task is None:
@@ -77,11 +80,13 @@ class Workers:
         for worker in self._workers:
             worker.stop()
 
-    def outcomes(self, tasks: Iterable[Task | None]) -> Iterator[tuple[Task, Any]]:
+    def outcomes(
+        self, tasks: Iterable[Task | None], end: Callable[[], float] | None = None
+    ) -> Iterator[tuple[Task, Any]]:
         """Yield each task with its result or :class:`Failure`, in the order of completion.
 
         None in place of a task means that the next one depends on tasks under way: it is asked for again after one of
-        them has ended.
+        them has ended. ``end()`` is the time of ``time.perf_counter`` at which tasks under way are given up.
         """
         waiting = iter(tasks)
         while True:
@@ -91,7 +96,13 @@ class Workers:
             busy = {worker.pipe: worker for worker in self._workers if worker.task is not None}
             if not busy:
                 return
-            for pipe in connection.wait(list(busy)):
+            ready = connection.wait(list(busy), None if end is None else max(0.0, end() - time.perf_counter()))
+            if not ready:
+                for worker in busy.values():
+                    worker.stop()
+                    worker.task = None
+                return
+            for pipe in ready:
                 worker = busy[pipe]  # type: ignore[index]
                 if worker.receive():
                     task, worker.task = worker.task, None

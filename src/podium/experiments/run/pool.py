@@ -1,0 +1,138 @@
+"""Trials on folds without test parts: what a search for settings consists of.
+
+:class:`~podium.experiments.run.runner.Runner` carries out a comparison; a :class:`TrialPool` the trials that a search
+asks for, one batch after another, with the same workers and the same store.
+"""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Self
+
+from podium.experiments.plan.methods import Setting, StudyMethod
+from podium.experiments.plan.study import Study
+from podium.experiments.run.clock import Clock
+from podium.experiments.run.forecast import Forecast
+from podium.experiments.run.outcomes import Trial
+from podium.experiments.run.runner import Listener, describe
+from podium.experiments.run.seal import VisibleFold, visible
+from podium.experiments.run.shared_folds import SharedFold
+from podium.experiments.run.store import Store
+from podium.experiments.run.trial import OutOfTimeError, run_trial, warm_up
+from podium.experiments.run.workers import Failure, InProcess, Task, Workers, available_cores
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A trial to do."""
+
+    method: StudyMethod
+    setting: Setting
+    fold: str
+
+
+@dataclass(slots=True)
+class TrialPool:
+    """Carries out trials; a context manager, for its processes and files."""
+
+    study: Study
+    store: Store
+    listener: Listener
+    jobs: int | None = 1
+    clock: Clock = field(default_factory=Clock)
+    reserve: Callable[[], float] = field(default=lambda: 0.0)
+    """Seconds to keep for what comes after the trials."""
+    _workers: Workers | InProcess = field(default_factory=InProcess)
+    _folds: dict[str, VisibleFold | SharedFold] = field(default_factory=dict)
+    _shared: Path | None = None
+    _stack: ExitStack = field(default_factory=ExitStack)
+    _prepared: bool = False
+
+    def __enter__(self) -> Self:
+        jobs = self.jobs or available_cores()
+        if jobs > 1:
+            self._workers = Workers(jobs)
+            self._shared = self.store.path.parent / ".folds"
+            self._stack.callback(shutil.rmtree, self._shared, ignore_errors=True)
+        self._stack.enter_context(self._workers)
+        self.jobs = jobs
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    @property
+    def end(self) -> float:
+        """The time of ``time.perf_counter`` at which trials end."""
+        return self.clock.end - self.reserve()
+
+    @property
+    def is_over(self) -> bool:
+        return self.clock.is_limited and time.perf_counter() > self.end
+
+    def key(self, request: Request) -> str:
+        return self.store.configuration.trial_key(request.method.name, request.fold, request.setting)
+
+    def trials(self, requests: Sequence[Request], forecast: Forecast | None = None) -> Iterator[tuple[Request, Trial]]:
+        """Yield each trial asked for: first those that an earlier run finished, then others as they end.
+
+        When the time is over, those that are left are not yielded.
+        """
+        waiting = []
+        for request in requests:
+            stored = self.store.trial_with_scores(self.key(request))
+            if stored is None or stored.error is not None:
+                waiting.append(request)
+            else:
+                yield request, replace(stored, number=request.setting.number)
+        if not waiting or self.is_over:
+            return
+        if not self._prepared:
+            self._prepare(waiting[0])
+        end = (lambda: self.end) if self.clock.is_limited else None
+        for task, outcome in self._workers.outcomes(self._tasks(waiting), end):
+            request = task.tag
+            if isinstance(outcome, Failure):
+                if outcome.error.startswith(OutOfTimeError.__name__):
+                    return
+                tried = request.setting.parameters, request.setting.seed, request.setting.number
+                failed = outcome.error, outcome.traceback
+                trial = Trial(request.method.name, request.fold, *tried, error=failed[0], traceback=failed[1])
+            else:
+                trial = outcome
+            self.store.add_trial(self.key(request), trial)
+            if forecast is not None:
+                forecast.add(trial)
+            self.listener.finished(
+                describe(trial, self.study.primary), None if forecast is None else forecast.seconds_left()
+            )
+            yield request, trial
+
+    def _tasks(self, requests: Sequence[Request]) -> Iterator[Task]:
+        for request in requests:
+            if self.is_over:
+                return
+            arguments = (request.method, request.setting, self._fold(request.fold), self.study.primary)
+            in_process = isinstance(self._workers, InProcess) and self.clock.is_limited
+            yield Task(request, run_trial, (*arguments, self.end) if in_process else arguments)
+
+    def _prepare(self, first: Request) -> None:
+        """Have one process compile what processes would otherwise all compile at once."""
+        self._prepared = True
+        self.listener.note("preparing: code is compiled on the first run only, which can take half a minute")
+        arguments = (first.method, first.setting, self._fold(first.fold), self.study.primary)
+        for _ in self._workers.outcomes([Task("preparing", warm_up, arguments)]):
+            pass  # what fails here fails again in its trials, where it is recorded
+
+    def _fold(self, name: str) -> VisibleFold | SharedFold:
+        if name not in self._folds:
+            train, validation, _ = self.study.source.load(name)
+            fold = visible(name, train, validation)
+            where = None if self._shared is None else self._shared / str(self.study.source.folds.index(name))
+            self._folds[name] = fold if where is None else SharedFold.write(fold, where)
+        return self._folds[name]
