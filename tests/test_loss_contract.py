@@ -51,7 +51,7 @@ def _half_squares(scores: np.ndarray, labels: np.ndarray) -> tuple[float, np.nda
 VARIANTS: list[Loss] = [
     ListNetLoss(k=2),
     ListNetLoss(k=3, transform="exp2", temperature=2.0),
-    ListMLELoss(ties="random", random_state=3),
+    ListMLELoss(ties="stable"),
     RankNetLoss(normalize=False),
     RankSVMLoss(squared=True, margin=0.7),
     RankRegressLoss(normalize=False),

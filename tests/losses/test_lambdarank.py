@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import permutations
 
 import numpy as np
 import pytest
@@ -203,9 +204,12 @@ def _rescaled(
 def test_equal_scores_are_not_divided_by_their_gap() -> None:
     labels = np.array([0.0, 2.0, 1.0])
     equal = np.zeros(3)
-    weights = normalized(swap_weights("ndcg", equal, labels), equal, labels, 1.0)
     result = LambdaRankLoss().value_and_gradient(equal, labels, [0, 3])
-    assert result.value == pytest.approx(with_weights(equal, labels, weights, 1.0))
+    values = []  # one for each order in which the three may be drawn
+    for order in permutations(range(3)):
+        weights = normalized(swap_weights("ndcg", -np.array(order), labels), equal, labels, 1.0)
+        values.append(with_weights(equal, labels, weights, 1.0))
+    assert np.isclose(result.value, values, rtol=1e-7).any()
 
 
 def test_two_documents_are_a_ranknet_pair() -> None:
@@ -285,3 +289,18 @@ def test_a_score_of_minus_a_hundredth_is_nothing_special(dtype: type) -> None:
     shifted = LambdaRankLoss().value_and_gradient(scores + dtype(1), labels, offsets)
     result = LambdaRankLoss().value_and_gradient(scores, labels, offsets)
     np.testing.assert_allclose(result.d_scores, shifted.d_scores, rtol=1e-5)
+
+
+def test_equal_scores_are_not_ranked_by_the_order_of_rows() -> None:
+    # At the start all scores are equal. Whatever the rows' order, each place of the list gets the same on average.
+    labels, offsets = np.tile([2.0, 1.0, 0.0, 0.0], 2000), np.arange(0, 8001, 4)
+    bound = LambdaRankLoss(normalize=False).bind(labels, offsets)
+    gradient = bound.value_and_gradient(np.zeros(8000)).d_scores.reshape(-1, 4)
+    mean = gradient.mean(axis=0)
+    assert mean[2] == pytest.approx(mean[3], rel=0.05)  # documents of the same grade
+    assert len(np.unique(gradient.round(12), axis=0)) > 4  # the orders differ from list to list
+    before = gradient.copy()
+    bound.start_epoch(1)
+    assert (bound.value_and_gradient(np.zeros(8000)).d_scores.reshape(-1, 4) != before).any()
+    bound.start_epoch(0)
+    np.testing.assert_array_equal(bound.value_and_gradient(np.zeros(8000)).d_scores.reshape(-1, 4), before)

@@ -7,6 +7,8 @@ from itertools import permutations
 import numpy as np
 import pytest
 
+import podium
+from podium import scorers
 from podium.losses import ListMLELoss, RankNetLoss
 
 
@@ -52,7 +54,7 @@ def test_both_ways_to_compute_it_agree() -> None:
 
 def test_stable_ties_keep_the_given_order() -> None:
     scores = np.array([0.3, -1.0, 0.8, 0.1])
-    tied = ListMLELoss().value_and_gradient(scores, [1, 2, 1, 1], [0, 4])
+    tied = ListMLELoss(ties="stable").value_and_gradient(scores, [1, 2, 1, 1], [0, 4])
     explicit = ListMLELoss().value_and_gradient(scores, [3, 4, 2, 1], [0, 4])
     assert tied.value == explicit.value
 
@@ -61,29 +63,64 @@ def test_random_ties_are_drawn_anew_each_epoch_and_repeat_with_the_seed() -> Non
     rng = np.random.default_rng(0)
     labels = rng.integers(0, 2, 60)
     offsets, scores = [0, 40, 60], rng.normal(size=60)
-    bound = ListMLELoss(ties="random", random_state=1).bind(labels, offsets)
+    bound = ListMLELoss(random_state=1).bind(labels, offsets)
     initial = bound.value_and_gradient(scores).value
     by_epoch = []
     for epoch in (0, 1, 2, 1):
         bound.start_epoch(epoch)
         by_epoch.append(bound.value_and_gradient(scores).value)
-    assert by_epoch[0] == initial
     assert by_epoch[1] == by_epoch[3]
     assert len({*by_epoch}) == 3
-    other = ListMLELoss(ties="random", random_state=2).bind(labels, offsets)
+    other = ListMLELoss(random_state=2).bind(labels, offsets)
     assert other.value_and_gradient(scores).value != initial
 
 
 def test_random_ties_are_uniform() -> None:
     # Many copies of a list of three tied documents: each of the 6 orders should come up a sixth of the time.
     n_lists = 6000
-    prepared = ListMLELoss(ties="random").bind(np.zeros(3 * n_lists), np.arange(0, 3 * n_lists + 1, 3)).prepared
+    prepared = ListMLELoss(n_orders=1).bind(np.zeros(3 * n_lists), np.arange(0, 3 * n_lists + 1, 3)).prepared
     orders, counts = np.unique(prepared[0].reshape(-1, 3), axis=0, return_counts=True)
     assert len(orders) == 6
     # Standard deviation of a count is sqrt(6000 · 1/6 · 5/6) = 29.
     assert np.abs(counts - 1000).max() < 5 * 29
 
 
+def test_the_loss_is_the_mean_over_the_orders_drawn() -> None:
+    rng = np.random.default_rng(3)
+    labels, offsets, scores = rng.integers(0, 2, 60), [0, 40, 60], rng.normal(size=60)
+    bound = ListMLELoss(n_orders=5).bind(labels, offsets)
+    whole = bound.value_and_gradient(scores, curvature=True)
+    parts = []
+    for order in bound.prepared[0]:
+        rank = np.empty(60)
+        rank[order[:40]], rank[40 + order[40:]] = -np.arange(40.0), -np.arange(20.0)
+        assert (np.diff(labels[:40][order[:40]]) <= 0).all()
+        parts.append(ListMLELoss(ties="stable").value_and_gradient(scores, rank, offsets, curvature=True))
+    assert len({part.value for part in parts}) == 5
+    assert whole.value == pytest.approx(np.mean([part.value for part in parts]), rel=1e-12)
+    np.testing.assert_allclose(whole.d_scores, np.mean([part.d_scores for part in parts], axis=0), atol=1e-12)
+    np.testing.assert_allclose(whole.d2_scores, np.mean([part.d2_scores for part in parts], axis=0), atol=1e-12)
+
+
+SCORERS = [scorers.Linear(l2=1.0), scorers.Trees(n_trees=30, n_leaves=4), scorers.MLP(hidden=4)]
+
+
+@pytest.mark.parametrize("scorer", SCORERS)
+def test_what_rows_are_sorted_by_is_not_learned(scorer: scorers.Scorer) -> None:
+    rng = np.random.default_rng(0)
+    features = rng.normal(size=(100 * 20, 3))
+    labels = (features[:, 0] + rng.normal(size=len(features)) > 0).astype(float)
+    qid = np.repeat(np.arange(100), 20)
+    by_nuisance = np.lexsort((features[:, 2], qid))
+    sorted_rows = podium.Queries(features[by_nuisance], labels[by_nuisance], qid=qid)
+    shuffled = podium.Queries(features, labels, qid=qid)
+    fits = [podium.Ranker(ListMLELoss(), scorer, random_state=0).fit(rows) for rows in (sorted_rows, shuffled)]
+    first, second = (fit.score(shuffled) for fit in fits)
+    assert first == pytest.approx(second, abs=0.03)
+    misled = podium.Ranker(ListMLELoss(ties="stable"), scorer, random_state=0).fit(sorted_rows)
+    assert misled.score(shuffled) < first - 0.05
+
+
 def test_unknown_rule_for_ties() -> None:
-    with pytest.raises(ValueError, match="ties must be one of 'stable', 'random'; got 'best'"):
+    with pytest.raises(ValueError, match="ties must be one of 'random', 'stable'; got 'best'"):
         ListMLELoss(ties="best").bind([1.0], [0, 1])

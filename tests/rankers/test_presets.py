@@ -45,7 +45,9 @@ def test_a_preset_is_its_parts(queries, preset, loss) -> None:
 
 def test_lambdarank_is_its_parts(queries) -> None:
     preset = podium.LambdaRank(epochs=5, l2=0.01, truncation=5, random_state=3).fit(queries)
-    parts = podium.Ranker(losses.LambdaRankLoss(truncation=5), Linear(l2=0.01), Stochastic(epochs=5), random_state=3)
+    parts = podium.Ranker(
+        losses.LambdaRankLoss(truncation=5, random_state=3), Linear(l2=0.01), Stochastic(epochs=5), random_state=3
+    )
     np.testing.assert_array_equal(preset.predict(queries), parts.fit(queries).predict(queries))
 
 

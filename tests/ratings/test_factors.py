@@ -124,7 +124,7 @@ def test_an_averaged_loss_with_parameters(ratings: podium.Ratings) -> None:
 def test_folding_in_a_known_user_finds_that_user(ratings: podium.Ratings) -> None:
     # Given the items, Plackett-Luce is convex in a user's factors: at the optimum of all, each user is optimal.
     trainer = LBFGS(tolerance=1e-13, gradient_tolerance=1e-8, max_iter=5000)
-    ranker = podium.PlackettLuceFactors(n_factors=2, trainer=trainer, random_state=0).fit(ratings)
+    ranker = podium.PlackettLuceFactors("stable", n_factors=2, trainer=trainer, random_state=0).fit(ratings)
     mine = ratings.user == 7
     new = ranker.fold_in(ratings.item_ids[ratings.item[mine]], ratings.values[mine])
     assert new.factors == pytest.approx(ranker.model_.user_factors[7], abs=2e-3)

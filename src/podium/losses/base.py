@@ -77,9 +77,9 @@ class LabeledLists:
         """Each query's documents by grade, best first."""
         return label_groups(self.labels, self.offsets)
 
-    def streams(self, random_state: int, epoch: int = 0) -> np.ndarray:
-        """Return a stream of random numbers for each query (see :mod:`podium.numerics.random`)."""
-        return streams(random_state, epoch, self.query_numbers)
+    def streams(self, random_state: int, epoch: int = 0, number: int = 0) -> np.ndarray:
+        """Return the streams of random numbers of all queries, one each (see :mod:`podium.numerics.random`)."""
+        return streams(random_state, epoch, self.query_numbers, number)
 
 
 class Loss(Parameterized):

@@ -25,7 +25,7 @@ from numba import njit
 from podium.core.parameters import require_choice, require_count, require_number
 from podium.losses.base import LabeledLists, Loss
 from podium.numerics.elementary import FAST, all_finite, exp, log1p_unit
-from podium.numerics.grades import label_order
+from podium.numerics.grades import label_order, shuffled_lists
 from podium.numerics.kernels import Derivatives, OneList, own
 from podium.numerics.sorting import descending
 
@@ -63,6 +63,8 @@ class LambdaRankLoss(Loss):
     truncated_ideal : bool
         Divide gains by the ideal DCG of the first ``truncation`` ranks, as LightGBM does, instead of the metric's own:
         long lists with much to find then count for more. LambdaMART is better off with it.
+    random_state : int
+        Documents with equal scores (at the start, all) are ranked in a random order, drawn anew for each epoch or tree.
 
     Examples
     --------
@@ -84,6 +86,7 @@ class LambdaRankLoss(Loss):
     sigma: float = 1.0
     normalize: bool = True
     truncated_ideal: bool = False
+    random_state: int = 0
 
     def prepare(self, data: LabeledLists) -> tuple[Any, ...]:
         name, cutoff = _parse(self.metric)
@@ -96,7 +99,11 @@ class LambdaRankLoss(Loss):
         rows = longest if self.truncation is None else int(self.truncation)
         ideal = np.where(ranks <= rows, discounts, 0.0) if self.truncated_ideal else discounts
         values = _VALUES[name](data.labels, data.offsets, ideal)
-        return values, discounts, METRICS[name], Settings(rows, float(self.sigma), bool(self.normalize))
+        settings = Settings(rows, float(self.sigma), bool(self.normalize))
+        return self.prepare_epoch((None, values, discounts, METRICS[name], settings), data, epoch=0)
+
+    def prepare_epoch(self, prepared: tuple[Any, ...], data: LabeledLists, epoch: int) -> tuple[Any, ...]:
+        return shuffled_lists(data.offsets, data.streams(self.random_state, epoch)), *prepared[1:]
 
 
 Positions = tuple[np.ndarray, np.ndarray, np.ndarray]
@@ -156,11 +163,14 @@ def _inverse_ideal(gains: np.ndarray, order: np.ndarray, offsets: np.ndarray, di
 @njit(error_model="numpy")
 def lambdarank(given: OneList, prepared: Any, out: Derivatives) -> float:
     scores = given.scores
-    all_values, discounts, metric, settings = prepared
+    all_shuffled, all_values, discounts, metric, settings = prepared
     if not all_finite(scores):
         return np.nan  # the caller says which query it is
+    shuffled = own(all_shuffled, given)
     order = np.empty(len(scores), np.uint32)
-    descending(scores, order)
+    descending(scores[shuffled], order)  # of equal scores, the first comes first
+    for r in range(len(order)):
+        order[r] = shuffled[order[r]]
     values = own(all_values, given)
     return _weighted_pairs(scores, order, values, _positions(values, order, discounts, metric), settings, out)
 

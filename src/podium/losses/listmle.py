@@ -16,13 +16,17 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from podium.core.parameters import require_choice
+from podium.core.parameters import require_choice, require_count
 from podium.losses.base import LabeledLists, Loss
 from podium.numerics.elementary import FAST, SAFE_RANGE, exp, extent, log
 from podium.numerics.grades import shuffle_ties
 from podium.numerics.kernels import Derivatives, OneList, own
 
 __all__ = ["ListMLELoss"]
+
+TIES = ("random", "stable")
+N_ORDERS = 8
+"""By default."""
 
 
 class ListMLELoss(Loss):
@@ -33,8 +37,12 @@ class ListMLELoss(Loss):
 
     Parameters
     ----------
-    ties : "stable" or "random"
-        Equal labels in their given order, or in a random one, drawn anew in each pass over the data.
+    ties : "random" or "stable"
+        Equal labels in random orders, or in the order of the rows. The latter learns whatever the rows are sorted by:
+        it is for data whose rows within a grade come in an order that means something.
+    n_orders : int
+        Random orders whose losses are averaged, drawn once, where all of the data are used in every step (L-BFGS).
+        Stochastic steps and boosting take one order, drawn anew for each epoch or tree.
     random_state : int
         Seed of the random orders; they do not depend on the number of threads.
 
@@ -53,29 +61,56 @@ class ListMLELoss(Loss):
     exact_curvature = True
     cost = "n"
 
-    ties: str = "stable"
+    ties: str = "random"
+    n_orders: int = N_ORDERS
     random_state: int = 0
 
     def likelihood(self) -> Loss:
         return self
 
     def prepare(self, data: LabeledLists) -> tuple[Any, ...]:
-        require_choice("ties", self.ties, ("stable", "random"))
-        return self.prepare_epoch((data.groups.order,), data, epoch=0)
+        require_choice("ties", self.ties, TIES)
+        require_count("n_orders", self.n_orders)
+        groups = data.groups
+        no_ties = len(groups.bounds) == len(groups.order) + len(data.sizes)
+        if self.ties == "stable" or no_ties:
+            return (groups.order[None],)
+        return (np.stack([self._drawn(data, epoch=0, number=k) for k in range(self.n_orders)]),)
 
     def prepare_epoch(self, prepared: tuple[Any, ...], data: LabeledLists, epoch: int) -> tuple[Any, ...]:
-        if self.ties == "stable":
-            return prepared
-        return (shuffle_ties(data.groups, data.offsets, data.streams(self.random_state, epoch)),)
+        return prepared if self.ties == "stable" else (self._drawn(data, epoch)[None],)
+
+    def _drawn(self, data: LabeledLists, epoch: int, number: int = 0) -> np.ndarray:
+        return shuffle_ties(data.groups, data.offsets, data.streams(self.random_state, epoch, number))
 
 
 @njit(error_model="numpy")
 def listmle(given: OneList, prepared: Any, out: Derivatives) -> float:
-    order = own(prepared[0], given)
-    low, high = extent(given.scores)
+    orders = prepared[0]
+    n_orders = len(orders)
+    value = _one_order(given.scores, own(orders[0], given), out.gradient, out.curvature)
+    if n_orders == 1:
+        return value
+    gradient, curvature = np.empty_like(out.gradient), np.empty_like(out.curvature)
+    for k in range(1, n_orders):
+        value += _one_order(given.scores, own(orders[k], given), gradient, curvature)
+        for i in range(len(gradient)):
+            out.gradient[i] += gradient[i]
+        for i in range(len(curvature)):
+            out.curvature[i] += curvature[i]
+    for i in range(len(gradient)):
+        out.gradient[i] /= n_orders
+    for i in range(len(curvature)):
+        out.curvature[i] /= n_orders
+    return value / n_orders
+
+
+@njit(error_model="numpy")
+def _one_order(scores: np.ndarray, order: np.ndarray, gradient: np.ndarray, curvature: np.ndarray) -> float:
+    low, high = extent(scores)
     if high - low <= SAFE_RANGE:
-        return _plain(given.scores, order, high, out.gradient, out.curvature)
-    return _in_logarithms(given.scores, order, out.gradient, out.curvature)
+        return _plain(scores, order, high, gradient, curvature)
+    return _in_logarithms(scores, order, gradient, curvature)
 
 
 @njit(fastmath=FAST, error_model="numpy")

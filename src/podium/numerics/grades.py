@@ -105,6 +105,14 @@ def shuffle_ties(groups: Groups, offsets: np.ndarray, streams: np.ndarray) -> np
     return shuffled
 
 
+def shuffled_lists(offsets: np.ndarray, streams: np.ndarray) -> np.ndarray:
+    """Return (n_documents,) uint32: the documents of each query, numbered from 0, in random order."""
+    sizes = np.diff(offsets)
+    order = np.arange(offsets[-1]) - np.repeat(offsets[:-1], sizes)
+    bounds = np.column_stack((np.zeros_like(sizes), sizes)).ravel()  # each list is one group
+    return shuffle_ties(Groups(order.astype(np.uint32), bounds, 2 * np.arange(len(offsets))), offsets, streams)
+
+
 @njit(cache=True, nogil=True, error_model="numpy")
 def _shuffle_queries(
     begin: int, stop: int, groups: Groups, offsets: np.ndarray, streams: np.ndarray, shuffled: np.ndarray

@@ -13,13 +13,14 @@ from numba import njit
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 
 
-def streams(random_state: int, epoch: int, queries: int | np.ndarray) -> np.ndarray:
+def streams(random_state: int, epoch: int, queries: int | np.ndarray, number: int = 0) -> np.ndarray:
     """Return a starting word for each query, (n_queries,) uint64.
 
     ``queries`` are the numbers of the queries in the whole data set, or how many there are if they are 0, 1, 2, … The
-    same seed, epoch and number give the same word, and others an unrelated one.
+    same seed, epoch and number of the query give the same word, and others an unrelated one. A loss that needs several
+    streams per query and epoch numbers them.
     """
-    seeds = np.random.SeedSequence([random_state, epoch])
+    seeds = np.random.SeedSequence([random_state, epoch, *([number] if number else [])])
     if isinstance(queries, int):
         return seeds.generate_state(queries, np.uint64)
     return seeds.generate_state(int(queries.max(initial=-1)) + 1, np.uint64)[queries]

@@ -52,7 +52,6 @@ class LBFGS(Trainer):
 
         model = problem.start_model(problem.rng)
         bound = problem.bind_loss()
-        bound.start_epoch(0)
         function = Objective(model, bound, problem.queries)
         split = _Split(model.l1, len(model.theta), bound.loss.parameter_bounds())
         monitor = Monitor(problem, model, patience=self.patience)

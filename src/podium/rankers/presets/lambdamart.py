@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
+from podium.core.random_state import seed_of
 from podium.losses import LambdaRankLoss, Loss
 from podium.rankers.methods import METHODS
 from podium.rankers.presets.boosted import N_TREES, TREES, BoostedPreset
@@ -40,8 +41,11 @@ class LambdaMART(BoostedPreset):
     sigma: float = 1.0
 
     def _loss(self) -> Loss:
-        return LambdaRankLoss(self.metric, self.truncation, self.sigma, truncated_ideal=True)
+        seed = seed_of(self.random_state)
+        return LambdaRankLoss(self.metric, self.truncation, self.sigma, truncated_ideal=True, random_state=seed)
 
 
 _SUMMARY, _REFERENCE = "boosted trees on LambdaRank's gradients", "Wu et al., Information Retrieval 2010"
-METHODS.add("lambdamart", partial(LambdaMART, n_trees=N_TREES), _SUMMARY, _REFERENCE, "listwise", **TREES)
+METHODS.add(
+    "lambdamart", partial(LambdaMART, n_trees=N_TREES), _SUMMARY, _REFERENCE, "listwise", stochastic=True, **TREES
+)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from podium.core.random_state import seed_of
 from podium.losses import LambdaRankLoss, Loss
 from podium.rankers.estimator import BaseRanker
 from podium.rankers.methods import METHODS
@@ -45,7 +46,7 @@ class LambdaRank(BaseRanker):
     restarts: int = 1
 
     def _loss(self) -> Loss:
-        return LambdaRankLoss(truncation=self.truncation)
+        return LambdaRankLoss(truncation=self.truncation, random_state=seed_of(self.random_state))
 
     def _scorer(self) -> Linear:
         return Linear(l2=self.l2)

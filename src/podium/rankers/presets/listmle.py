@@ -21,18 +21,20 @@ class ListMLE(LinearPreset):
 
     Parameters
     ----------
-    ties : {"stable", "random"}
-        The model knows no ties: equal grades are taken in their given order, or in a random one. PMOP models them.
+    ties : {"random", "stable"}
+        The model knows no ties: equal grades are taken in random orders, or in the order of the rows, which is then
+        learned. PMOP models ties.
     """
 
-    ties: str = "stable"
+    ties: str = "random"
 
     def _loss(self) -> Loss:
         return ListMLELoss(ties=self.ties, random_state=seed_of(self.random_state))
 
 
 _L2 = {"l2": LogUniform(0.1, 1.0, 10.0, 100.0)}  # the loss is a sum over documents, so its penalties are larger
-METHODS.add("listmle", ListMLE, "Plackett-Luce likelihood of the order", "Xia et al., ICML 2008", "listwise", _L2)
+_SUMMARY, _REFERENCE = "Plackett-Luce likelihood of the order", "Xia et al., ICML 2008"
+METHODS.add("listmle", ListMLE, _SUMMARY, _REFERENCE, "listwise", _L2, stochastic=True)
 METHODS.add_variant(
     "listmle", "listmle-trees", partial(LossOnTrees, ListMLELoss()), "ListMLE's loss on boosted trees", **TREES
 )

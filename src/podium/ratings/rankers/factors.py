@@ -71,11 +71,11 @@ class PlackettLuceFactors(FactorPreset):
 
     Parameters
     ----------
-    ties : {"stable", "random"}
+    ties : {"random", "stable"}
         The order of equal ratings, see :class:`podium.losses.ListMLELoss`.
     """
 
-    ties: str = "stable"
+    ties: str = "random"
 
     def _loss(self) -> Loss:
         return ListMLELoss(self.ties, random_state=seed_of(self.random_state))
@@ -87,7 +87,7 @@ _SUM, _MEAN = LogUniform(1.0, 3.0, 10.0), LogUniform(0.01, 0.03, 0.1)
 
 for _name, _loss, _summary, _reference, _strengths in (
     ("pmop", PMOPLoss(), "the likelihood of ordered partitions, ties and all", _TRUYEN, _SUM),
-    ("plackett-luce", ListMLELoss("random"), "the Plackett-Luce likelihood, ties broken at random", _TRUYEN, _SUM),
+    ("plackett-luce", ListMLELoss(), "the Plackett-Luce likelihood, ties broken at random", _TRUYEN, _SUM),
     ("listnet", ListNetLoss(), "ListNet's loss", "Cao et al., ICML 2007", _MEAN),
     ("ranknet", RankNetLoss(), "RankNet's loss", "Burges et al., ICML 2005", _MEAN),
     ("rao-kupper", RaoKupperLoss(), "Rao and Kupper's pairs with ties", "JASA 1967", _MEAN),
