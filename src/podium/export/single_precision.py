@@ -7,6 +7,7 @@ at most :func:`floor32` of it, and exactly if it is below :func:`above32` of it;
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -16,22 +17,38 @@ _MAX = np.finfo(np.float32).max
 
 
 def floor32(values: np.ndarray) -> np.ndarray:
-    """Return the largest float32 that is at most each of these float64 numbers.
+    """Return the largest finite float32 that is at most each of these float64 numbers.
 
     >>> floor32(np.array([0.1, 0.5])) <= np.array([0.1, 0.5])
     array([ True,  True])
     """
     values = np.clip(np.asarray(values, np.float64), -float(_MAX), float(_MAX))
     near = values.astype(np.float32)
-    return np.where(near.astype(np.float64) > values, np.nextafter(near, np.float32(-np.inf)), near)
+    return at_ordinal(ordinal(near) - (near.astype(np.float64) > values))
 
 
 def above32(values: np.ndarray) -> np.ndarray:
-    """Return the smallest float32 that is greater than each of these float64 numbers."""
-    return np.nextafter(np.minimum(floor32(values), np.nextafter(_MAX, np.float32(0))), np.float32(np.inf))
+    """Return the smallest float32 that is greater than each of these float64 numbers; the largest one at most."""
+    return at_ordinal(np.minimum(ordinal(floor32(values)) + 1, ordinal(_MAX)))
 
 
-def shortest(value: np.floating) -> str:
+def ordinal(values: np.ndarray | np.floating[Any]) -> np.ndarray:
+    """Return whole numbers in the order of these float32 numbers, neighbors for neighbors; ±0 are one number.
+
+    >>> ordinal(np.array([0.0, -0.0, 1e-45, -1e-45], np.float32)).tolist()
+    [0, 0, 1, -1]
+    """
+    bits = np.asarray(values, np.float32).view(np.int32).astype(np.int64)
+    return np.where(bits < 0, -(bits & 0x7FFFFFFF), bits)
+
+
+def at_ordinal(places: np.ndarray) -> np.ndarray:
+    """Return the float32 numbers with these ordinals."""
+    magnitude = np.abs(places).astype(np.int32).view(np.float32)
+    return np.where(places < 0, -magnitude, magnitude)
+
+
+def shortest(value: np.floating[Any]) -> str:
     """Return the shortest decimal text that reads back as this very float32 or float64.
 
     >>> shortest(np.float32(0.1)), shortest(np.float64(0.1)), shortest(np.float32(2**24))

@@ -16,7 +16,7 @@ import numpy as np
 from podium.export.nested import Node, evaluate, nested_trees
 from podium.export.notes import described, on_intercept, on_missing_values, page, request
 from podium.export.portable import Linear, Network, Portable, Trees
-from podium.export.single_precision import floor32, require_float32, shortest, sums32
+from podium.export.single_precision import at_ordinal, floor32, ordinal, require_float32, shortest, sums32
 from podium.export.target import Options, Target, register
 
 SLACK = np.float32(1e-6)
@@ -28,18 +28,18 @@ _TITLE = "Solr"
 def before_slack(thresholds: np.ndarray) -> np.ndarray:
     """Return the largest float32 numbers that, with Solr's slack added in float32, are at most these thresholds.
 
-    >>> c = before_slack(np.array([0.5]))
-    >>> c, c + SLACK
-    (array([0.499999], dtype=float32), array([0.5], dtype=float32))
+    >>> c = before_slack(np.array([0.5, 0.0]))
+    >>> (c + SLACK).tolist(), (np.nextafter(c, np.float32(1)) + SLACK > floor32(np.array([0.5, 0.0]))).tolist()
+    ([0.5, 0.0], [True, True])
     """
     wanted = floor32(thresholds)
-    found = np.asarray(wanted - SLACK, np.float32)
-    up, down = np.float32(np.inf), np.float32(-np.inf)
-    while (high := found + SLACK > wanted).any():
-        found = np.where(high, np.nextafter(found, down), found)
-    while (low := (np.nextafter(found, up) + SLACK <= wanted) & (found < np.finfo(np.float32).max)).any():
-        found = np.where(low, np.nextafter(found, up), found)
-    return found
+    low = np.full(wanted.shape, ordinal(np.finfo(np.float32).min))
+    high = ordinal(wanted)  # the slack is positive
+    while (low < high).any():  # the largest number for which a rising function is small enough: bisection
+        middle = (low + high + 1) >> 1
+        fits = at_ordinal(middle) + SLACK <= wanted
+        low, high = np.where(fits, middle, low), np.where(fits, high, middle - 1)
+    return at_ordinal(low)
 
 
 def _write(model: Portable, options: Options) -> str:
