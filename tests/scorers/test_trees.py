@@ -117,13 +117,16 @@ def test_features_are_not_copied() -> None:
     assert peak < queries.features.nbytes / 3
 
 
-def test_missing_and_infinite_values_have_a_place(queries) -> None:
+def test_missing_and_infinite_values_have_a_place(queries, tmp_path) -> None:
     x = queries.features.astype(np.float64)
     x[::3, 0] = np.nan
     x[1::50, 1], x[2::50, 1] = np.inf, -np.inf
     labels = np.isnan(x[:, 0]).astype(float)  # that a value is missing is all there is to learn
     ranker = fit(Queries(x, labels, sizes=queries.sizes))
     assert ranker.score(Queries(x, labels, sizes=queries.sizes)) == 1
+    assert " inf" in ranker.model_.text.replace("=", " ")  # a split between missing values and all others
+    ranker.save(tmp_path / "model.podium")
+    assert np.array_equal(podium.load(tmp_path / "model.podium").predict(x), ranker.predict(x))
     assert ranker.__sklearn_tags__().input_tags.allow_nan
 
 
@@ -239,6 +242,7 @@ def text(queries) -> str:
         ("split_feature=", "split_feature=5 "),
         ("leaf_value=", "leaf_value=nan "),
         ("threshold=", "threshold=x "),
+        ("threshold=", "threshold=nan "),
         ("num_cat=0", "num_cat=1"),
         ("decision_type=2", "decision_type=1"),
         ("is_linear=0", "is_linear=1"),

@@ -33,8 +33,9 @@ class Target:
     options: Mapping[str, str] = field(default_factory=dict)
     """Options of :func:`podium.export` by name, each with a line of help. ``name``, what the engine calls the model, is
     that of the file by default."""
-    run: Callable[[Path, np.ndarray], np.ndarray] | None = None
-    """``run(path, X)``: the scores of (n, n_features) rows, computed by the target itself, where that runs here."""
+    runs: Mapping[str, Callable[[Path, np.ndarray], np.ndarray]] = field(default_factory=dict)
+    """``run(path, X)`` by name of what runs: the scores of (n, n_features) rows, computed by the target itself. Raises
+    ImportError if it is not installed."""
     emulate: Callable[[Path, np.ndarray], np.ndarray] | None = None
     """``emulate(path, X)``: FILE is read back, and the rows are scored in the engine's own arithmetic."""
     precision: type[np.floating[Any]] = np.float64
@@ -55,8 +56,9 @@ class Target:
         """Return what ``write`` takes; raise NotExportable if this target cannot express the model."""
         self.require(ranker)
         model = self.prepare(ranker, feature_names)
-        if isinstance(model, Trees):
-            self._require_splits(model)
+        trees = getattr(model, "body", model)  # ONNX has a class around it
+        if isinstance(trees, Trees):
+            self._require_splits(trees)
         return model
 
     def require(self, ranker: Any) -> None:

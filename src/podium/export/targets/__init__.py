@@ -2,5 +2,9 @@
 # ruff: noqa: F401
 
 from podium.export.targets import (
+    lightgbm,
+    onnx,
     solr,
+    sql,
+    xgboost,
 )

@@ -89,7 +89,9 @@ def _parse_tree(fields: dict[str, str], n_features: int, where: str) -> Tree:
     _numbers(fields.pop("shrinkage", "1"), f"{where}: shrinkage", False)
     values: dict[str, np.ndarray] = {}
     for name in (*_BY_NODE, *_BY_NODE_TOO, *_BY_LEAF):
-        values[name] = _numbers(fields.pop(name, ""), f"{where}: {name}", name in _WHOLE)
+        # A split between missing values and all others has the threshold inf.
+        infinity = np.inf if name == "threshold" else None
+        values[name] = _numbers(fields.pop(name, ""), f"{where}: {name}", name in _WHOLE, infinity)
         expected = n_leaves if name in _BY_LEAF else n_leaves - 1
         if len(values[name]) != expected:
             raise ValueError(f"{where} has {len(values[name])} entries of {name}; {expected} are expected")
@@ -153,7 +155,7 @@ def _whole(text: str, where: str) -> int:
     return int(values[0])
 
 
-def _numbers(text: str, where: str, whole: bool) -> np.ndarray:
+def _numbers(text: str, where: str, whole: bool, infinity: float | None = None) -> np.ndarray:
     kind: Any = np.int64 if whole else np.float64
     if "_" in text:  # a separator of digits to Python alone
         raise ValueError(f"{where} holds something that is not a number")
@@ -161,6 +163,6 @@ def _numbers(text: str, where: str, whole: bool) -> np.ndarray:
         values = np.array([int(word) if whole else float(word) for word in text.split()], dtype=kind)
     except (ValueError, OverflowError):
         raise ValueError(f"{where} holds something that is not a number") from None
-    if not whole and not np.isfinite(values).all():
+    if not whole and not np.isfinite(values[values != infinity]).all():
         raise ValueError(f"{where} holds a number that is not finite")
     return values
