@@ -103,6 +103,32 @@ def normalization(arguments: argparse.Namespace) -> str | None:
     return None if arguments.normalize == "none" else str(arguments.normalize)
 
 
+def add_part_option(parser: Parser) -> None:
+    """Add the option that names the user's own code in a model file."""
+    parser.option(
+        "--part MODULE:NAME",
+        "a class or function of your own that the model names, to be imported; may be given several times",
+        action="append",
+        default=[],
+        dest="parts",
+    )
+
+
+def load_model(arguments: argparse.Namespace, path: str | None = None) -> Any:
+    """Return the ranker in the file ``arguments.model``, or in another one, with the parts that ``--part`` names."""
+    from podium.core.user_objects import import_user_object
+    from podium.files.models import MissingPartsError, load
+
+    path = path or str(arguments.model)
+    try:
+        return load(path, parts={name: import_user_object(name) for name in arguments.parts})
+    except MissingPartsError as error:
+        wanted = " ".join(f"--part {name}" for name in error.names)
+        raise ValueError(
+            f"{path} names code that is not Podium's, which is imported only if you say so: {wanted}"
+        ) from None
+
+
 def positive_list(text: str) -> list[int]:
     """Parse ``"10,20"`` into ``[10, 20]``."""
     return [positive(part) for part in comma_list(text)]

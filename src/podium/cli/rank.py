@@ -27,19 +27,13 @@ def configure(parser: options.Parser) -> None:
     parser.option("model MODEL", "a file that `podium train` wrote")
     parser.option("data DATA", f"the documents ({options.DATA_HELP}); grades are not needed")
     parser.option("-o --out FILE", "where scores go (default: standard output); .trec or .run: a TREC run")
-    parser.option(
-        "--part MODULE:NAME",
-        "a class or function of your own that the model names, to be imported; may be given several times",
-        action="append",
-        default=[],
-        dest="parts",
-    )
+    options.add_part_option(parser)
     parser.option("--tag NAME", "name of the run in a TREC file (default: podium)", default="podium")
     options.add_data_options(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    ranker = _load(arguments)
+    ranker = options.load_model(arguments)
     queries = _read(arguments, ranker)
     scores = ranker.predict(queries)
     if arguments.out and arguments.out.endswith((".trec", ".run", ".trec.gz", ".run.gz")):
@@ -56,19 +50,6 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         sys.stdout.write(lines)
     return 0
-
-
-def _load(arguments: argparse.Namespace) -> Any:
-    from podium.core.user_objects import import_user_object
-    from podium.files.models import MissingPartsError, load
-
-    try:
-        return load(arguments.model, parts={name: import_user_object(name) for name in arguments.parts})
-    except MissingPartsError as error:
-        wanted = " ".join(f"--part {name}" for name in error.names)
-        raise ValueError(
-            f"{arguments.model} names code that is not Podium's, which is imported only if you say so: {wanted}"
-        ) from None
 
 
 def _read(arguments: argparse.Namespace, ranker: Any) -> Queries:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, overload
 
 import numpy as np
@@ -18,14 +18,21 @@ def train_test_split(
     """Divide whole queries at random into a training and a test part; both keep the order of the queries."""
     if not 0 < test_size < 1:
         raise ValueError(f"test_size is the share of queries, between 0 and 1; got {test_size}")
-    n_test = round(test_size * len(queries))
-    if not 0 < n_test < len(queries):
-        raise ValueError(
-            f"{len(queries)} queries cannot give a test part of {test_size:.0%} and leave both parts non-empty"
-        )
-    is_test = np.zeros(len(queries), bool)
-    is_test[np.random.default_rng(random_state).permutation(len(queries))[:n_test]] = True
-    return queries.take(~is_test), queries.take(is_test)
+    part = random_parts(len(queries), [test_size], random_state=random_state)
+    return queries.take(part == 0), queries.take(part == 1)
+
+
+def random_parts(n_queries: int, shares: Sequence[float], *, random_state: int | None = None) -> np.ndarray:
+    """Return the part of each query, (n_queries,): 1, 2, … for those with these shares of all, 0 for the rest."""
+    part = np.zeros(n_queries, np.int64)
+    shuffled = np.random.default_rng(random_state).permutation(n_queries)
+    sizes = [round(share * n_queries) for share in shares]
+    if min(sizes) < 1 or sum(sizes) >= n_queries:
+        listed = " and one of ".join(f"{share:.0%}" for share in shares)
+        raise ValueError(f"{n_queries} queries cannot give a part of {listed} and leave none of the parts empty")
+    for number, chosen in enumerate(np.split(shuffled[: sum(sizes)], np.cumsum(sizes)[:-1]), 1):
+        part[chosen] = number
+    return part
 
 
 @overload

@@ -150,7 +150,7 @@ def read_frame(path: FilePath, id_columns: Sequence[str | None] | None) -> polar
     header = head.decode("utf-8", "replace").partition("\n")[0].rstrip("\r")
     if not header.strip():
         raise ValueError(f"{path}: the first line must name the columns, but it is empty")
-    separator = max(SEPARATORS, key=header.count)
+    separator = separator_of(path)
     names = next(csv.reader([header], delimiter=separator))
     # Ids are text: read as numbers, "007" and "7" would be one.
     overrides = {name: pl.String for name in names if id_columns is None or name in id_columns}
@@ -158,6 +158,12 @@ def read_frame(path: FilePath, id_columns: Sequence[str | None] | None) -> polar
         return pl.read_csv(Path(path), separator=separator, schema_overrides=overrides, infer_schema_length=None)
     except pl.exceptions.PolarsError as error:
         raise ValueError(_describe_bad_line(path, separator, len(names)) or f"{path}: {error}") from None
+
+
+def separator_of(path: FilePath) -> str:
+    """Return the character that separates the columns of a CSV file, by its first line."""
+    header = first_bytes(path).decode("utf-8", "replace").partition("\n")[0]
+    return max(SEPARATORS, key=header.count)
 
 
 def _describe_bad_line(path: FilePath, separator: str, n_columns: int) -> str:

@@ -1,0 +1,157 @@
+"""``podium show``: what is in a model file."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from podium.cli import options, output
+
+if TYPE_CHECKING:
+    import numpy as np
+
+HELP = "show what a model file holds, and where it comes from"
+DESCRIPTION = """\
+Show a saved model: method, settings, data, date, versions, how it treats features, what it can be exported to, and its
+features with their weights or importances, largest first."""
+EXAMPLES = """\
+examples:
+  podium show model.podium
+  podium show model.podium --top 50
+  podium show model.podium --json"""
+
+
+def configure(parser: options.Parser) -> None:
+    parser.option("model MODEL", "a file that `podium train` or ranker.save wrote")
+    parser.option("--top N", "list at most N features (default: 20; --json: all)", type=options.positive, default=20)
+    parser.option("--json", "print JSON")
+    options.add_part_option(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    ranker = options.load_model(arguments)
+    facts = _facts(ranker)
+    if arguments.json:
+        output.print_json({"model": arguments.model, **facts})
+        return 0
+    print(f"{arguments.model}: {facts['method']}")
+    rows = [(name, _text(name, value)) for name, value in facts.items() if name not in ("method", "features", "kind")]
+    width = max(len(name) for name, _ in rows)
+    for name, text in rows:
+        if text:
+            print(f"  {name.ljust(width)}  {text}")
+    _print_features(facts, arguments.top)
+    return 0
+
+
+def _facts(ranker: Any) -> dict[str, Any]:
+    """Return everything that is shown, as JSON has it."""
+    origin = ranker.provenance_
+    named = {"command", "data", "dataset", "saved", "method"}
+    versions = {name: value for name, value in origin.items() if isinstance(value, str) and name not in named}
+    convergence = ranker.convergence_
+    importances, kind = _importances(ranker)
+    further = {name: value for name, value in origin.items() if name not in named | versions.keys()}
+    return {
+        "method": _method(ranker, origin.get("method")),
+        "settings": {name: repr(value) for name, value in ranker.get_params(deep=False).items()},
+        "training": f"{convergence.message} ({convergence.n_iter} {convergence.step}s)",
+        "queries": getattr(ranker, "n_queries_", None),
+        "documents": getattr(ranker, "n_documents_", None),
+        "data": origin.get("data") or origin.get("dataset"),
+        "command": origin.get("command"),
+        "saved": origin.get("saved"),
+        "versions": versions,
+        "normalization": _normalization(ranker),
+        **_exports(ranker),
+        **{name: value for name, value in further.items() if value is not None},
+        "kind": kind,
+        "features": importances,
+    }
+
+
+def _method(ranker: Any, name: Any) -> str:
+    known = type(ranker).__name__
+    return f"{name} ({known})" if name and str(name).lower() != known.lower() else known
+
+
+def _normalization(ranker: Any) -> str:
+    from podium.data.normalize import WITHIN_QUERY
+
+    how = getattr(ranker, "normalize", None)
+    if how in WITHIN_QUERY:
+        return f"{how}: within each query, so that scoring needs all documents of a query"
+    if how == "standard" and ranker._scorer().scale_free:
+        return "none: this kind of model does not depend on the scale of features"
+    if how == "standard":
+        return "standard: by mean and deviation of the training documents; part of the model"
+    return "none: features as they come"
+
+
+def _exports(ranker: Any) -> dict[str, Any]:
+    """Return the formats that the model can be exported to, and why not to the others."""
+    from podium.export import export_formats, export_refusals
+
+    return {"export": export_formats(ranker), "not exported": export_refusals(ranker)}
+
+
+def _importances(ranker: Any) -> tuple[list[dict[str, Any]], str]:
+    """Return features with their weights or importances, largest first, and what these figures are."""
+    values, kind = _values(ranker)
+    if values is None:
+        return [], kind
+    names = _names(ranker, len(values))
+    order = sorted(range(len(values)), key=lambda j: -abs(float(values[j])))
+    return [{"feature": names[j], "value": float(values[j])} for j in order], kind
+
+
+def _values(ranker: Any) -> tuple[np.ndarray | None, str]:
+    if hasattr(ranker, "coef_"):
+        return ranker.coef_, "weight"
+    importances = getattr(ranker, "feature_importances_", None)
+    return (None, "") if importances is None else (importances, "importance")
+
+
+def _names(ranker: Any, n: int) -> list[str]:
+    names = getattr(ranker, "feature_names_in_", None)
+    return [f"feature {j}" for j in range(1, n + 1)] if names is None else [str(name) for name in names]
+
+
+def _text(name: str, value: Any) -> str:
+    if value is None or value == {} or value == []:
+        return ""
+    if name == "data" and isinstance(value, dict):
+        return "; ".join(_data(part, facts) for part, facts in value.items())
+    if name == "not exported" and isinstance(value, dict):
+        reasons: dict[str, list[str]] = {}
+        for target, reason in value.items():
+            reasons.setdefault(str(reason), []).append(target)
+        return "; ".join(f"{', '.join(targets)}: {reason}" for reason, targets in reasons.items())
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {item}" if name == "versions" else f"{key}={item}" for key, item in value.items())
+    if isinstance(value, list | tuple):
+        return ", ".join(map(str, value))
+    return str(value)
+
+
+def _data(part: str, facts: Any) -> str:
+    if not isinstance(facts, dict):
+        return f"{part}: {facts}"
+    counted = ", ".join(f"{facts[name]} {name}" for name in ("queries", "rows") if name in facts)
+    digest = f", sha256 {str(facts['sha256'])[:12]}…" if "sha256" in facts else ""
+    return f"{part}: {facts.get('file', '?')} ({counted}{digest})"
+
+
+def _print_features(facts: dict[str, Any], top: int) -> None:
+    features = facts["features"]
+    if not features:
+        return
+    rows = [[found["feature"], f"{found['value']:.4g}"] for found in features[:top]]
+    print()
+    output.print_table(["feature", facts["kind"]], rows, numbers=[1])
+    note = {
+        "weight": "Weights are those of the features as they come, so they depend on the scale of each feature.",
+        "importance": "Importances are shares of the total.",
+    }
+    left = f" {len(features) - top} more features: --top." if len(features) > top else ""
+    print(f"{note[facts['kind']]}{left}")

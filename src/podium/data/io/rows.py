@@ -1,0 +1,88 @@
+"""Dividing the rows of a data file among other files, as they are, whatever else they hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+import numpy as np
+
+from podium.data.grouping import group_by_query
+from podium.data.io.files import FilePath, first_bytes, open_text, writing
+from podium.data.io.formats import is_table
+from podium.data.io.letor.reader import read_letor
+from podium.data.io.tables import PARQUET_MAGIC, naming, read_frame, separator_of
+from podium.data.frames import require_columns
+
+
+def query_of_row(path: FilePath, qid: str | None = None) -> np.ndarray:
+    """Return the number of the query of each row, (n_rows,); queries are numbered by first appearance.
+
+    ``qid`` names the column of a table that holds query ids; ``qid`` by default.
+    """
+    if not is_table(path):
+        if qid is not None:
+            raise ValueError(f"{path} is in the LETOR format; naming columns is for CSV and Parquet files")
+        queries = read_letor(path)
+        return queries.restore(queries.query_of_document)
+    qid = qid or "qid"
+    frame = read_frame(path, [qid])
+    with naming(path):
+        require_columns(frame, [qid])
+        _, offsets, order = group_by_query(frame[qid].to_numpy(), frame.height)
+    numbers = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    if order is None:
+        return numbers
+    found = np.empty_like(numbers)
+    found[order] = numbers
+    return found
+
+
+def divide_rows(path: FilePath, part: np.ndarray, outs: Sequence[FilePath]) -> None:
+    """Write row i of a data file to ``outs[part[i]]``, in the same format, with everything that the row holds.
+
+    Files whose names end in ``.gz`` are packed. Comments on lines of their own in a LETOR file go to all files.
+    """
+    divide = _divide_table if is_table(path) else _divide_lines
+    divide(path, part, outs)
+
+
+def _divide_lines(path: FilePath, part: np.ndarray, outs: Sequence[FilePath]) -> None:
+    rows = iter(part.tolist())
+    with ExitStack() as stack:
+        files = [stack.enter_context(writing(out)) for out in outs]
+        for line in _lines(path):
+            comment = line.lstrip().startswith(b"#")
+            for file in files if comment else [files[next(rows)]]:
+                file.write(line)
+
+
+def _lines(path: FilePath) -> Iterator[bytes]:
+    """Yield the lines of a file that are not blank, each with a line break."""
+    buffer = open_text(path)
+    start = 0
+    for end in [*(np.flatnonzero(buffer == ord("\n")) + 1).tolist(), len(buffer)]:
+        line = buffer[start:end].tobytes()
+        if line.strip():
+            yield line if line.endswith(b"\n") else line + b"\n"
+        start = end
+
+
+def _divide_table(path: FilePath, part: np.ndarray, outs: Sequence[FilePath]) -> None:
+    frame = read_frame(path, None)
+    parquet = first_bytes(path).startswith(PARQUET_MAGIC)
+    for number, out in enumerate(outs):
+        rows = frame.filter(part == number)
+        with writing(out) as file:
+            if parquet:
+                rows.write_parquet(file)
+            else:
+                rows.write_csv(file, separator=separator_of(path))
+
+
+def ending_of(path: FilePath) -> str:
+    """Return the ending of a file's name that says its format: ``.csv.gz`` of ``data.csv.gz``."""
+    suffixes = Path(path).suffixes
+    packed = suffixes.pop() if suffixes and suffixes[-1].lower() == ".gz" else ""
+    return (suffixes[-1] if suffixes and not suffixes[-1][1:].isdigit() else "") + packed
