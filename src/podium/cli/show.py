@@ -54,7 +54,7 @@ def _facts(ranker: Any) -> dict[str, Any]:
     further = {name: value for name, value in origin.items() if name not in named | versions.keys()}
     return {
         "method": _method(ranker, origin.get("method")),
-        "settings": {name: repr(value) for name, value in ranker.get_params(deep=False).items()},
+        "settings": {name: _plain(value) for name, value in ranker.get_params(deep=False).items()},
         "training": f"{convergence.message} ({convergence.n_iter} {convergence.step}s)",
         "queries": getattr(ranker, "n_queries_", None),
         "documents": getattr(ranker, "n_documents_", None),
@@ -63,6 +63,7 @@ def _facts(ranker: Any) -> dict[str, Any]:
         "saved": origin.get("saved"),
         "versions": versions,
         "normalization": _normalization(ranker),
+        "members": _members(ranker),
         **_exports(ranker),
         **{name: value for name, value in further.items() if value is not None},
         "kind": kind,
@@ -70,15 +71,21 @@ def _facts(ranker: Any) -> dict[str, Any]:
     }
 
 
+def _plain(value: Any) -> Any:
+    return value if value is None or isinstance(value, bool | int | float | str) else repr(value)
+
+
 def _method(ranker: Any, name: Any) -> str:
     known = type(ranker).__name__
     return f"{name} ({known})" if name and str(name).lower() != known.lower() else known
 
 
-def _normalization(ranker: Any) -> str:
+def _normalization(ranker: Any) -> str | None:
     from podium.data.normalize import WITHIN_QUERY
 
-    how = getattr(ranker, "normalize", None)
+    if hasattr(ranker, "rankers_") or not hasattr(ranker, "normalize"):
+        return None  # a blend, whose members say it, or a ranker of ratings
+    how = ranker.normalize
     if how in WITHIN_QUERY:
         return f"{how}: within each query, so that scoring needs all documents of a query"
     if how == "standard" and ranker._scorer().scale_free:
@@ -88,11 +95,22 @@ def _normalization(ranker: Any) -> str:
     return "none: features as they come"
 
 
+def _members(ranker: Any) -> dict[str, Any] | None:
+    """Return the members of a blend with their shares."""
+    members, weights = getattr(ranker, "rankers_", None), getattr(ranker, "weights_", None)
+    if members is None or weights is None:
+        return None
+    shares = weights / weights.sum()
+    return {name: f"{share:.3f} ({member!r})" for (name, member), share in zip(members, shares, strict=True)}
+
+
 def _exports(ranker: Any) -> dict[str, Any]:
     """Return the formats that the model can be exported to, and why not to the others."""
-    from podium.export import export_formats, export_refusals
+    from podium.export import export_refusals
 
-    return {"export": export_formats(ranker), "not exported": export_refusals(ranker)}
+    reasons = export_refusals(ranker)
+    refused = {name: reason for name, reason in reasons.items() if reason is not None}
+    return {"export": [name for name in reasons if name not in refused], "not exported": refused}
 
 
 def _importances(ranker: Any) -> tuple[list[dict[str, Any]], str]:
@@ -149,8 +167,9 @@ def _print_features(facts: dict[str, Any], top: int) -> None:
     rows = [[found["feature"], f"{found['value']:.4g}"] for found in features[:top]]
     print()
     output.print_table(["feature", facts["kind"]], rows, numbers=[1])
+    scale = "features after rescaling" if "within" in (facts["normalization"] or "") else "features as they come"
     note = {
-        "weight": "Weights are those of the features as they come, so they depend on the scale of each feature.",
+        "weight": f"Weights are those of the {scale}, so they depend on the scale of each feature.",
         "importance": "Importances are shares of the total.",
     }
     left = f" {len(features) - top} more features: --top." if len(features) > top else ""

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import numpy as np
 
+from podium.data.frames import require_columns
 from podium.data.grouping import group_by_query
 from podium.data.io.files import FilePath, first_bytes, open_text, writing
 from podium.data.io.formats import is_table
 from podium.data.io.letor.reader import read_letor
 from podium.data.io.tables import PARQUET_MAGIC, naming, read_frame, separator_of
-from podium.data.frames import require_columns
 
 
 def query_of_row(path: FilePath, qid: str | None = None) -> np.ndarray:
