@@ -29,7 +29,7 @@ CALLABLE = {"export": "podium.export.api"}
 """Rooms that are also functions of the same name, and the modules that define these."""
 WHOLE = ("data", "models", "rankers", "ratings")
 """Rooms whose names are also names of ``podium`` itself, apart from these and with these of other rooms:"""
-ROOM_ONLY = {"AdaptedRanker", "BaseRanker", "RatingRanker"}
+ROOM_ONLY = {"AdaptedRanker", "BaseRanker", "Explanation", "RatingRanker"}
 ALSO_AT_ROOT = {
     "experiments": {"Auto", "compare", "tune"},
     "export": {"NotExportable", "export_formats", "export_refusals"},

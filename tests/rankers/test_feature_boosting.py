@@ -20,7 +20,7 @@ def queries():
 @pytest.mark.parametrize("ranker", RANKERS, ids=lambda r: type(r).__name__)
 def test_scores_are_the_sum_of_the_rules(ranker, queries, tmp_path) -> None:
     ranker = ranker.fit(queries)
-    rules = ranker.explain()
+    rules = ranker.rules()
     features = queries.features.astype(float)
     total = np.zeros(queries.n_documents)
     for rule in rules:
@@ -36,7 +36,7 @@ def test_scores_are_the_sum_of_the_rules(ranker, queries, tmp_path) -> None:
     assert lines[1].split()[1] == rules[0].name
     ranker.save(tmp_path / "model")
     again = podium.load(tmp_path / "model")
-    assert str(again.explain()) == str(rules)
+    assert str(again.rules()) == str(rules)
     np.testing.assert_array_equal(again.feature_importances_, ranker.feature_importances_)
 
 
@@ -50,7 +50,7 @@ def test_the_order_of_values_is_all_that_thresholds_see(queries) -> None:
 
 def test_upwards_only_gives_no_negative_weights(queries) -> None:
     for ranker in RANKERS:
-        assert all(rule.weight > 0 for rule in type(ranker)(n_rounds=20, direction="up").fit(queries).explain())
+        assert all(rule.weight > 0 for rule in type(ranker)(n_rounds=20, direction="up").fit(queries).rules())
 
 
 def test_adarank_takes_any_metric(queries) -> None:
@@ -79,7 +79,7 @@ def test_parameters_are_checked(queries) -> None:
     ):
         with pytest.raises(ValueError, match="must be"):
             wrong.fit(queries)
-    assert "0 rules" in repr(podium.RankBoost().fit(queries.with_labels(np.ones(queries.n_documents))).explain())
+    assert "0 rules" in repr(podium.RankBoost().fit(queries.with_labels(np.ones(queries.n_documents))).rules())
 
 
 def test_ohsumed_is_as_good_as_the_official_baselines(shared_data) -> None:

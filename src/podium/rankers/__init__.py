@@ -2,6 +2,7 @@
 
 from podium.rankers.adapter import AdaptedRanker, adapt
 from podium.rankers.estimator import BaseRanker
+from podium.rankers.explaining.explanation import Explanation
 from podium.rankers.presets.adarank import AdaRank
 from podium.rankers.presets.boltzrank import BoltzRank
 from podium.rankers.presets.floors import BestFeature, RandomRanker
@@ -31,6 +32,7 @@ __all__ = [
     "BaseRanker",
     "BestFeature",
     "BoltzRank",
+    "Explanation",
     "FRank",
     "GBRank",
     "IntervalRank",

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Self
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -27,6 +27,9 @@ from podium.scorers.base import Scorer
 from podium.scorers.linear.scorer import LinearModel
 from podium.scorers.standardization import Standardization
 from podium.training.base import Fit, Problem, Progress, Trainer, Validation
+
+if TYPE_CHECKING:
+    from podium.rankers.explaining.explanation import Explanation
 
 __all__ = ["BaseRanker"]
 
@@ -191,6 +194,43 @@ class BaseRanker(FittedEstimator):
         queries, scores = self._scored_lists(X, y, qid, labeled=True)
         bound = likelihood.bind(queries.labels, queries.offsets)
         return -bound.value_and_gradient(scores, parameters=self.loss_parameters_).value
+
+    def explain(
+        self, X: Any, qid: Any = None, *, query: Any = None, documents: Sequence[int] | None = None
+    ) -> Explanation:
+        """Return why one document's score is above another's: what each feature contributes to the difference.
+
+        The contributions add up to the difference. How they are found depends on the scorer: exactly for linear models
+        and rules on single features; SHAP values for trees; for all others Shapley values between the two documents,
+        exact if they differ in at most 12 features, else integrated gradients (networks) or estimated from sampled
+        orders. Where scores depend on the whole list, the other documents are held fixed.
+
+        Parameters
+        ----------
+        X : (n_documents, n_features) or Queries
+        qid : (n_documents,), optional
+            Query ids; without them all rows are one list.
+        query : optional
+            The id of the query to explain.
+        documents : (a, b) or (a,), optional
+            Rows of X, from 0: why is a above b? One row is compared with the mean of its list. By default, the first
+            and the second of the query's ranking.
+
+        Examples
+        --------
+        >>> import podium
+        >>> queries = podium.make_queries(n_queries=20, n_documents=5, n_features=3, random_state=0)
+        >>> why = podium.ListNet().fit(queries).explain(queries, documents=(0, 1))
+        >>> why.method, abs(sum(c.contribution for c in why.contributions) - why.difference) < 1e-9
+        ('exact: the model is linear', True)
+        """
+        from podium.rankers.explaining.explain import explain
+
+        self._require_fitted()
+        named = qid is not None or isinstance(X, Queries)
+        rows = X if named else as_features(X)
+        queries = as_queries(X, qid=qid, labeled=False) if named else Queries(rows, sizes=[np.shape(rows)[0]])
+        return explain(self, self._check(queries, X), query, documents, named=named)
 
     # ---- parts of the methods above
 

@@ -65,6 +65,19 @@ class Model:
         """Return (n_documents,) float64 scores, higher is better, in the grouped order."""
         raise NotImplementedError
 
+    contributions_method: ClassVar[str] = ""
+    """What :meth:`contributions` are, if it returns any: exact, SHAP values, …"""
+
+    def contributions(self, queries: Queries) -> np.ndarray | None:
+        """Return each feature's part in each score, (n_documents, n_features + 1), the constant last; None if scores
+        are no sum over features. The sum of a row is the score.
+        """
+        return None
+
+    def input_gradients(self, features: np.ndarray) -> np.ndarray | None:
+        """Return the derivatives of the score of each row by its features, (n_rows, n_features); None if unknown."""
+        return None
+
     def to_arrays(self) -> Arrays:
         """Return everything needed to score again, for :meth:`from_arrays`."""
         raise ValueError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import ClassVar, Self
 
 import numpy as np
@@ -31,13 +32,26 @@ class StepModel(Model):
 
     def scores(self, queries: Queries) -> np.ndarray:
         scores = np.zeros(queries.n_documents)
+        for _, part in self._parts(queries):
+            scores += part
+        return scores
+
+    contributions_method: ClassVar[str] = "exact: the score is a sum of rules on single features"
+
+    def contributions(self, queries: Queries) -> np.ndarray:
+        parts = np.zeros((queries.n_documents, self.n_features + 1))
+        for j, part in self._parts(queries):
+            parts[:, j] = part
+        return parts
+
+    def _parts(self, queries: Queries) -> Iterator[tuple[int, np.ndarray]]:
+        """Yield each feature that has steps, and its part in each score, (n_documents,)."""
         features = by_column(queries.features)
         used = np.unique(self.feature)
         starts, stops = np.searchsorted(self.feature, used), np.searchsorted(self.feature, used, side="right")
-        for j, start, stop in zip(used, starts, stops, strict=True):
+        for j, start, stop in zip(used.tolist(), starts, stops, strict=True):
             heights = np.concatenate(([0.0], np.cumsum(self.weight[start:stop])))
-            scores += heights[np.searchsorted(self.threshold[start:stop], column(features, j))]
-        return scores
+            yield j, heights[np.searchsorted(self.threshold[start:stop], column(features, j))]
 
     def to_arrays(self) -> Arrays:
         return {

@@ -39,7 +39,7 @@ class AdaRank(FeatureBoosting):
     >>> import podium
     >>> queries = podium.make_queries(n_queries=50, n_documents=10, n_features=3)
     >>> ranker = AdaRank(n_rounds=20).fit(queries)
-    >>> len(ranker.explain()), ranker.score(queries) > 0.8
+    >>> len(ranker.rules()), ranker.score(queries) > 0.8
     (3, True)
     """
 

@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 
 from podium.core.arrays import Arrays, require_array
+from podium.core.feature_names import feature_name
 from podium.core.parameters import require_choice
 from podium.data.normalize import WITHIN_QUERY
 from podium.data.queries import Queries
 from podium.rankers.estimator import BaseRanker
 from podium.rankers.inputs import TrainingInput
-from podium.rankers.single_features.explanation import Explanation, WeightedRule
 from podium.rankers.single_features.loop import BoostingLoop, Rule, Weighting
+from podium.rankers.single_features.rules import Rules, WeightedRule
 from podium.scorers.base import Model
 from podium.scorers.thresholds import StepModel
 from podium.training.base import Fit
@@ -38,7 +39,7 @@ class FeatureBoosting(BoostingLoop, BaseRanker):
 
     feature_importances_: np.ndarray
 
-    def explain(self) -> Explanation:
+    def rules(self) -> Rules:
         """Return the learned rules, those of the most important feature first; printing them gives a table.
 
         Rules of the same feature and threshold are added up. Thresholds and weights belong to the features as they
@@ -52,13 +53,11 @@ class FeatureBoosting(BoostingLoop, BaseRanker):
         else:
             found = zip(range(self.n_features_in_), self.coef_.tolist(), repeat(None))
         rules = [
-            WeightedRule(j, f"feature {j}" if names is None else str(names[j]), weight, threshold)
-            for j, weight, threshold in found
-            if weight != 0
+            WeightedRule(j, feature_name(j, names), weight, threshold) for j, weight, threshold in found if weight != 0
         ]
         rules.sort(key=lambda rule: -self.feature_importances_[rule.feature])  # stable: thresholds stay in order
         scaled = f", features rescaled within their query ({self.normalize})" if self.normalize in WITHIN_QUERY else ""
-        return Explanation(rules, scaled=scaled)
+        return Rules(rules, scaled=scaled)
 
     def _train(self, given: TrainingInput) -> Fit:
         require_choice("direction", self.direction, ("up", "both"))

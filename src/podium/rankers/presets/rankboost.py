@@ -74,7 +74,7 @@ class RankBoost(ThresholdBoosting):
     >>> import podium
     >>> queries = podium.make_queries(n_queries=50, n_documents=10, n_features=3)
     >>> ranker = RankBoost(n_rounds=50).fit(queries)
-    >>> ranker.score(queries) > 0.9, ranker.explain()[0].threshold is not None
+    >>> ranker.score(queries) > 0.9, ranker.rules()[0].threshold is not None
     (True, True)
     """
 

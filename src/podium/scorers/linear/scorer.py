@@ -114,6 +114,14 @@ class LinearModel(CompiledModel):
         share(score_documents, queries.n_documents, *arguments, work=self.work(queries))
         return scores
 
+    contributions_method: ClassVar[str] = "exact: the model is linear"
+
+    def contributions(self, queries: Queries) -> np.ndarray:
+        features = queries.features
+        dense = features if isinstance(features, np.ndarray) else features.toarray()
+        constant = np.full((queries.n_documents, 1), self.intercept)
+        return np.hstack([dense * self.coef, constant])
+
     @property
     def n_sums(self) -> int:
         return self.n_features + 1

@@ -8,6 +8,7 @@ five units and a tanh output it is the individual potential of BoltzRank (Volkov
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import ClassVar
 
 import numpy as np
@@ -19,6 +20,10 @@ from podium.scorers.network.base import Network, NetworkModel, NetworkScorer, ne
 from podium.scorers.network.layers import (
     ACTIVATIONS,
     BLOCK,
+    HEIGHT,
+    RELU,
+    SLOPE,
+    TANH,
     copy_into,
     initial_weights,
     is_weight,
@@ -56,6 +61,34 @@ class MLPModel(NetworkModel):
 
     def weights_mask(self) -> np.ndarray:
         return is_weight(self.shape[2:])
+
+    def layers(self) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Return the matrix, (n_out, n_in), and the biases, (n_out,), of each layer."""
+        layers, at = [], 0
+        for n_in, n_out in pairwise(self.shape[2:].tolist()):
+            stop = at + n_in * n_out
+            layers.append((self.theta[at:stop].reshape(n_out, n_in), self.theta[stop : stop + n_out]))
+            at = stop + n_out
+        return layers
+
+    def input_gradients(self, features: np.ndarray) -> np.ndarray:
+        values, slopes = (features - self.standardization.mean) * self.standardization.inverse_scale, []
+        layers = self.layers()
+        for number, (weights, biases) in enumerate(layers, 1):
+            values, slope = _activated(values @ weights.T + biases, int(self.shape[int(number == len(layers))]))
+            slopes.append(slope)
+        gradient = np.ones((len(features), 1))
+        for (weights, _), slope in zip(reversed(layers), reversed(slopes), strict=True):
+            gradient = (gradient * slope) @ weights
+        return gradient * self.standardization.inverse_scale
+
+
+def _activated(z: np.ndarray, activation: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the outputs of units for their inputs, and the derivatives."""
+    if activation == TANH:
+        t = np.tanh(SLOPE * z)
+        return HEIGHT * t, HEIGHT * SLOPE * (1 - t * t)
+    return (np.maximum(z, 0), z > 0) if activation == RELU else (z, np.ones_like(z))
 
 
 class MLP(NetworkScorer):

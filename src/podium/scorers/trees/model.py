@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -56,6 +56,8 @@ class TreesModel(Model):
         for k in range(self.n_trees):
             scores = scores + self._predict(queries, start_iteration=k, num_iteration=1)
             yield scores
+
+    contributions_method: ClassVar[str] = "SHAP values of the trees"
 
     def contributions(self, queries: Queries) -> np.ndarray:
         """Return (n_documents, n_features + 1) SHAP values: each feature's part in a score; last, the expected one."""

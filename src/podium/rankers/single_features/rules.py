@@ -12,6 +12,7 @@ class WeightedRule:
     """A term of a score: ``weight`` times a feature's value, or ``weight`` if the value is above the threshold."""
 
     feature: int
+    """Its column, from 0."""
     name: str
     weight: float
     threshold: float | None = None
@@ -21,7 +22,7 @@ class WeightedRule:
         return self.name if self.threshold is None else f"{self.name} > {self.threshold:.6g}"
 
 
-class Explanation(UserList[WeightedRule]):
+class Rules(UserList[WeightedRule]):
     """The rules of a ranker, the features that matter most first; a document's score is their sum.
 
     A list of :class:`WeightedRule`; printing it gives a table.
@@ -40,4 +41,4 @@ class Explanation(UserList[WeightedRule]):
         return "\n".join([heading + self._scaled, *lines])
 
     def __repr__(self) -> str:
-        return f"<Explanation of {len(self)} rules>"
+        return f"<{len(self)} rules>"

@@ -1,0 +1,80 @@
+"""An explanation as a picture: one bar per feature, to the right what speaks for the first document."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from podium.rankers.explaining.explanation import Explanation
+
+_STYLE = """\
+.why { color-scheme: light dark; --ink: #1b1d21; --soft: #5b626c; --line: #e3e5e8; --plus: #0072b2; --minus: #d55e00;
+  color: var(--ink); font: 15px/1.5 system-ui, "Segoe UI", Roboto, "DejaVu Sans", sans-serif; max-width: 60rem; }
+@media screen and (prefers-color-scheme: dark) { .why { --ink: #e7e9ed; --soft: #a1a8b3; --line: #30353e;
+  --plus: #56b4e9; --minus: #f08a3c; } }
+.why h1 { font-size: 1.2rem; margin: 0 0 1rem; overflow-wrap: anywhere; }
+.why .scroll { overflow-x: auto; }
+.why table { border-collapse: collapse; width: 100%; font-size: .9rem; font-variant-numeric: tabular-nums; }
+.why th, .why td { padding: .3rem .6rem; text-align: right; white-space: nowrap; border-top: 1px solid var(--line);
+  background: none; color: inherit; }
+.why thead th { border-top: 0; }
+.why th:first-child { text-align: left; }
+.why th { font-weight: 600; max-width: 20rem; overflow: hidden; text-overflow: ellipsis; }
+.why td.bar { width: 40%; min-width: 9rem; }
+.why svg { display: block; width: 100%; height: 1rem; }
+.why rect { fill: var(--plus); } .why rect.minus { fill: var(--minus); } .why line { stroke: var(--soft); }
+.why tfoot th, .why tfoot td { font-weight: 700; border-top: 2px solid var(--soft); }
+.why .soft, .why .soft th { color: var(--soft); font-weight: 400; }
+"""
+
+
+def page(explanation: Explanation, n: int | None) -> str:
+    """Return a complete HTML document that fetches nothing."""
+    policy = "default-src 'none'; style-src 'unsafe-inline'"
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{escape(explanation.title)}</title>\n"
+        "<style>:root { color-scheme: light dark; } body { margin: 2rem auto; padding: 0 1.25rem; max-width: 60rem; "
+        "}</style>\n</head>\n<body>\n"
+        f"{figure(explanation, n)}</body>\n</html>\n"
+    )
+
+
+def figure(explanation: Explanation, n: int | None = 20) -> str:
+    """Return the table with its bars as a piece of HTML."""
+    kept, n_others, others = explanation.shown(n)
+    largest = max((abs(c.contribution) for c in kept), default=0.0)
+    names = [explanation.first.name, explanation.second.name]
+    heads = "".join(f'<th scope="col">{escape(text)}</th>' for text in ["feature", *names, "contribution"])
+    rows = [
+        f'<tr><th scope="row">{escape(c.name)}</th>{"".join(f"<td>{value:.6g}</td>" for value in c.values)}'
+        f"<td>{c.contribution:+.4g}</td>{_bar(c.contribution, largest)}</tr>"
+        for c in kept
+    ]
+    if n_others:
+        name = f"{n_others} other{'s' * (n_others > 1)}"
+        rows.append(
+            f'<tr class="soft"><th scope="row">{name}</th><td></td><td></td><td>{others:+.4g}</td><td></td></tr>'
+        )
+    foot = f'<th scope="row">difference</th><td></td><td></td><td>{explanation.difference:+.4g}</td><td></td>'
+    rules = "".join(f"<li>{weight:+.4g}: {escape(rule)}</li>" for rule, weight in explanation.rules[:n])
+    rules = f"<p>Rules that hold for one of the two:</p><ul>{rules}</ul>" if rules else ""
+    remarks = "".join(f'<p class="soft">{escape(text)}</p>' for text in explanation.remarks)
+    return (
+        f'<style>{_STYLE}</style>\n<div class="why">\n<h1>{escape(explanation.title)}</h1>\n'
+        f'<div class="scroll"><table>\n<thead><tr>{heads}<th></th></tr></thead>\n'
+        f"<tbody>\n{chr(10).join(rows)}\n</tbody>\n"
+        f"<tfoot><tr>{foot}</tr></tfoot>\n</table></div>\n{rules}{remarks}\n</div>\n"
+    )
+
+
+def _bar(value: float, largest: float) -> str:
+    length = 100 * abs(value) / largest if largest else 0.0
+    kind, x = ("plus", 100.0) if value >= 0 else ("minus", 100.0 - length)
+    drawn = f'<rect class="{kind}" x="{x:.2f}" y="2" width="{length:.2f}" height="12"/>'
+    axis = '<line x1="100" x2="100" y1="0" y2="16" vector-effect="non-scaling-stroke"/>'
+    space = 'viewBox="0 0 200 16" preserveAspectRatio="none" aria-hidden="true"'
+    return f'<td class="bar"><svg {space}>{drawn}{axis}</svg></td>'
