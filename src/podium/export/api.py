@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 from podium.core.atomic import atomic_write
 from podium.export.portable import NotExportable
@@ -110,18 +110,30 @@ def _checked(options: dict[str, str], target: Target, path: Path) -> dict[str, s
 
 
 def _same_features(file: Path, template: str | bytes) -> bool:
-    """Return whether there is a feature set already, perhaps filled in, that lists the features of the template."""
+    """Return whether there is a feature set already, perhaps filled in, for the same features and the same engine."""
     try:
-        return _names(json.loads(file.read_text(encoding="utf-8"))) == _names(json.loads(template))
-    except (OSError, ValueError, KeyError, TypeError):
+        there, wanted = (_described_features(json.loads(text)) for text in (file.read_text(encoding="utf-8"), template))
+    except (OSError, ValueError, KeyError, TypeError, IndexError):
         return False
+    same_form = there.outer == wanted.outer and len(there.inner & wanted.inner) > 1  # not the name alone
+    return same_form and there.names == wanted.names
 
 
-def _names(features: Any) -> list[str]:
-    """Return the names in a feature set: a list of objects with names, or one with such a list inside."""
-    while isinstance(features, dict):
-        features = features["features"] if "features" in features else features["featureset"]
-    return [feature["name"] for feature in features]
+class _Features(NamedTuple):
+    outer: set[str]
+    """Keys around the list of features."""
+    inner: set[str]
+    """Keys of a feature."""
+    names: list[str]
+
+
+def _described_features(content: Any) -> _Features:
+    """Return what a feature set says: a list of objects with names, or an object with such a list inside."""
+    outer: set[str] = set()
+    while isinstance(content, dict):
+        outer |= content.keys()
+        content = content["features"] if "features" in content else content["featureset"]
+    return _Features(outer, set(content[0]), [feature["name"] for feature in content])
 
 
 class _Room(ModuleType):

@@ -39,11 +39,11 @@ def nested_trees(
 
 
 def evaluate(
-    root: Node,
+    root: Any,
     X: np.ndarray,
-    goes_left: Callable[[Node, np.ndarray], np.ndarray],
-    children: Callable[[Node], tuple[Node, Node] | None],
-    value: Callable[[Node], Any],
+    goes_left: Callable[[Any, np.ndarray], np.ndarray],
+    children: Callable[[Any], tuple[Any, Any] | None],
+    value: Callable[[Any], Any],
 ) -> np.ndarray:
     """Return the value of the leaf that each of the (n, n_features) rows reaches.
 

@@ -78,7 +78,8 @@ class Target:
             names = sorted({model.feature_names[j] for j in forest.feature[forest.categorical]})
             raise NotExportable(
                 f"{self.title} has no splits on sets of categories, and this model splits on those of "
-                f"{', '.join(names)}. Train it on one column per category (0 or 1), or export to LightGBM or Vespa"
+                f"{', '.join(names)}. Train it on one column per category (0 or 1), or export to "
+                f"{' or '.join(name for name, target in targets().items() if target.categorical)}"
             )
         if (forest.missing == ZERO_IS_MISSING).any() and not self.zero_is_missing:
             raise NotExportable(

@@ -4,7 +4,9 @@
 from podium.export.targets import (
     lightgbm,
     onnx,
+    opensearch,
     solr,
     sql,
+    vespa,
     xgboost,
 )
