@@ -32,7 +32,7 @@ WHOLE = ("data", "models", "rankers", "ratings")
 ROOM_ONLY = {"AdaptedRanker", "BaseRanker", "Explanation", "RatingRanker"}
 ALSO_AT_ROOT = {
     "experiments": {"Auto", "compare", "tune"},
-    "export": {"NotExportable", "export_formats", "export_refusals"},
+    "export": {"NotExportable", "check_export", "export_formats", "export_refusals"},
     "files": {"load"},
     "metrics": {"evaluate", "metric"},
 }

@@ -40,6 +40,7 @@ _NAMES = {
     "podium.experiments.compare": ("compare",),
     "podium.experiments.tuning": ("tune",),
     "podium.export.api": ("export_formats", "export_refusals"),
+    "podium.export.check": ("check_export",),
     "podium.export.portable": ("NotExportable",),
     "podium.files.models": ("load",),
     "podium.metrics.definition": ("metric",),

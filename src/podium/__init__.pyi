@@ -31,6 +31,7 @@ from podium.experiments.tuning import tune as tune
 from podium.export.api import export as export
 from podium.export.api import export_formats as export_formats
 from podium.export.api import export_refusals as export_refusals
+from podium.export.check import check_export as check_export
 from podium.export.portable import NotExportable as NotExportable
 from podium.files.models import load as load
 from podium.metrics.definition import metric as metric
@@ -120,6 +121,7 @@ __all__ = [
     "TasteFactors",
     "__version__",
     "adapt",
+    "check_export",
     "compare",
     "compare_ratings",
     "data",

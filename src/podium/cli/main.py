@@ -17,11 +17,11 @@ import traceback
 from collections.abc import Sequence
 from types import ModuleType
 
-from podium.cli import compare, evaluate, join, methods, rank, ratings, report, show, split, train
+from podium.cli import compare, evaluate, export, join, methods, rank, ratings, report, show, split, train
 from podium.cli.options import Parser
 from podium.version import __version__
 
-COMMANDS = (compare, report, train, show, rank, evaluate, split, join, methods, ratings)
+COMMANDS = (compare, report, train, show, export, rank, evaluate, split, join, methods, ratings)
 
 _EPILOG = """\
 examples:
@@ -30,6 +30,7 @@ examples:
   podium train train.txt --method pmop -o model.podium --valid vali.txt
   podium rank model.podium test.txt -o scores.txt
   podium evaluate test.txt scores.txt --convention letor
+  podium export model.podium --format solr -o model.json --check test.txt
   podium ratings compare u.data --n 10,20,50       rankers of users' ratings, given 10, 20 and 50 per user
 
 See podium COMMAND --help for the options of a command.

@@ -182,3 +182,30 @@ def read(path: str | Path, arguments: argparse.Namespace, **by_format: Any) -> Q
     from podium.data.io.formats import read_file
 
     return read_file(path, columns(arguments), **by_format)
+
+
+def read_documents(path: str, arguments: argparse.Namespace, ranker: Any) -> Queries:
+    """Read documents with the features of a fitted ranker; the grades of a table are not read."""
+    table: dict[str, Any] = {"label": None}
+    names = getattr(ranker, "feature_names_in_", None)
+    if names is not None:
+        table["features"] = list(names)
+    return read(path, arguments, table=table, letor={"n_features": ranker.n_features_in_})
+
+
+def read_feature_names(path: str, n: int) -> list[str]:
+    """Read the names of ``n`` features, one per line."""
+    text = Path(path).read_text(encoding="utf-8-sig")
+    lines = [line.strip() for line in text.rstrip("\n").split("\n")] if text.strip() else []
+    for number, name in enumerate(lines, start=1):
+        if not name:
+            raise ValueError(
+                f"{path}:{number}: an empty line; every line is the name of a feature, in the model's order"
+            )
+        if name in lines[: number - 1]:
+            raise ValueError(f"{path}:{number}: the name {name!r} is in line {lines.index(name) + 1} already")
+    if len(lines) > n:
+        raise ValueError(f"{path}:{n + 1}: a name too many ({lines[n]!r}): the model has {n} features")
+    if len(lines) < n:
+        raise ValueError(f"{path}:{len(lines)}: the file ends after {len(lines)} names, but the model has {n} features")
+    return lines

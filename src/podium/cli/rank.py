@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import TYPE_CHECKING, Any
 
 from podium.cli import options
-
-if TYPE_CHECKING:
-    from podium.data.queries import Queries
 
 HELP = "score documents with a saved model"
 DESCRIPTION = """\
@@ -34,7 +30,7 @@ def configure(parser: options.Parser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     ranker = options.load_model(arguments)
-    queries = _read(arguments, ranker)
+    queries = options.read_documents(arguments.data, arguments, ranker)
     scores = ranker.predict(queries)
     if arguments.out and arguments.out.endswith((".trec", ".run", ".trec.gz", ".run.gz")):
         from podium.data.io.trec import write_run
@@ -50,12 +46,3 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         sys.stdout.write(lines)
     return 0
-
-
-def _read(arguments: argparse.Namespace, ranker: Any) -> Queries:
-    """Return documents with the model's features; the grades of a table are not read."""
-    table: dict[str, Any] = {"label": None}
-    names = getattr(ranker, "feature_names_in_", None)
-    if names is not None:
-        table["features"] = list(names)
-    return options.read(arguments.data, arguments, table=table, letor={"n_features": ranker.n_features_in_})

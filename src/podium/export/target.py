@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -42,6 +43,8 @@ class Target:
     """The type in which the target scores: differences within its rounding are no fault."""
     constant_omitted: bool = False
     """May its scores differ from the model's by a constant, because its linear models have no intercept?"""
+    also_takes: tuple[str, ...] = ()
+    """Other models that it takes, in words."""
     categorical: bool = False
     """Does it take splits on sets of categories?"""
     zero_is_missing: bool = False
@@ -51,6 +54,11 @@ class Target:
     :func:`podium.export.portable.portable`, such as models of whole lists, has its own."""
     accepts: Callable[[Any], Any] = portable_kind
     """Like ``prepare`` for rankers that need not be fitted: raise NotExportable if they cannot be exported."""
+
+    @property
+    def takes(self) -> str:
+        """The kinds of models that it takes, in words."""
+        return ", ".join([*(kind.kind for kind in self.kinds), *self.also_takes])
 
     def prepared(self, ranker: Any, feature_names: Sequence[str] | None = None) -> Any:
         """Return what ``write`` takes; raise NotExportable if this target cannot express the model."""
@@ -90,6 +98,8 @@ class Target:
 ZERO_IS_MISSING, NAN_IS_MISSING = 1, 2
 """Values of ``Forest.missing``."""
 
+_OTHER_NAMES = {"sqlite": "sql", "duckdb": "sql", "postgresql": "sql", "onnxruntime": "onnx", "lgbm": "lightgbm"}
+"""What users may call a format."""
 _targets: dict[str, Target] = {}
 
 
@@ -109,5 +119,7 @@ def find(name: str) -> Target:
     """Return the target of this name; raise ValueError, listing the names there are, if there is none."""
     known = targets()
     if name not in known:
-        raise ValueError(f"no format named {name!r}; there are {', '.join(known)}")
+        near = difflib.get_close_matches(name.lower(), [*known, *_OTHER_NAMES], n=1, cutoff=0.5)
+        meant = f". Did you mean {_OTHER_NAMES.get(near[0], near[0])}?" if near else ""
+        raise ValueError(f"no format named {name!r}; there are {', '.join(known)}{meant}")
     return known[name]

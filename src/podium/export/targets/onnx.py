@@ -425,6 +425,7 @@ register(
         runs={"onnxruntime": run},
         prepare=prepare,
         accepts=accepts,
+        also_takes=("pairwise potentials", "kernel regression", "PyTorch", "models that rescale within the query"),
         categorical=True,
     )
 )
