@@ -210,6 +210,11 @@ class Queries:
         """Return the same documents with other labels, given in the grouped order."""
         return self._replace(_labels=_as_labels(labels, self.n_documents), preferences=None)
 
+    def with_document_ids(self, document_ids: Any) -> Self:
+        """Return the same documents with other ids, given in the grouped order; None: without any."""
+        ids = None if document_ids is None else as_column(document_ids, self.n_documents, "document_ids")
+        return self._replace(document_ids=ids)
+
     def normalized(self, how: str) -> Self:
         """Return the same queries with features rescaled per query; see :func:`podium.data.normalize.normalize`."""
         return self._replace(features=normalize(self.features, self.offsets, how))
