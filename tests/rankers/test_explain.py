@@ -152,10 +152,10 @@ def test_rules_that_hold_for_one_of_the_two(fitted):
     for rule in ranker.rules():
         holds = QUERIES.features[[0, 4], rule.feature] > rule.threshold
         if holds[0] != holds[1]:
-            expected[rule.condition] = rule.weight * (1 if holds[0] else -1)
-    assert dict(why.rules) == pytest.approx(expected)
+            expected[rule.condition] = rule.weight * (1 if holds[0] else -1), holds[0]
+    assert {rule: (weight, first) for rule, weight, first in why.rules} == expected
     assert expected
-    assert sum(weight for _, weight in why.rules) == pytest.approx(why.difference)
+    assert sum(weight for _, weight, _ in why.rules) == pytest.approx(why.difference)
     assert "rules that hold for one of the two" in str(why)
 
 

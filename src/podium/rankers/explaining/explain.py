@@ -123,7 +123,7 @@ def _mean_values(listed: Queries) -> np.ndarray:
     return np.divide(sums, known.sum(axis=0), out=np.full(len(sums), np.nan), where=known.any(axis=0))
 
 
-def _rules(model: Any, seen: Queries, rows: Sequence[int], names: Any) -> tuple[tuple[str, float], ...]:
+def _rules(model: Any, seen: Queries, rows: Sequence[int], names: Any) -> tuple[tuple[str, float, bool], ...]:
     """Return the rules that hold for one of two documents only, the heaviest first, counted from the first's side."""
     if not isinstance(model, StepModel):
         return ()
@@ -133,7 +133,7 @@ def _rules(model: Any, seen: Queries, rows: Sequence[int], names: Any) -> tuple[
     signed = np.where(holds[0], model.weight, -model.weight)[differ]
     order = np.argsort(-np.abs(signed), kind="stable")
     return tuple(
-        (f"{feature_name(int(model.feature[i]), names)} > {model.threshold[i]:.6g}", float(signed[n]))
+        (f"{feature_name(model.feature[i], names)} > {model.threshold[i]:.6g}", float(signed[n]), bool(holds[0, i]))
         for n, i in zip(order, differ[order], strict=True)
     )
 

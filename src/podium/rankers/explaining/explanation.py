@@ -53,8 +53,9 @@ class Explanation:
     query: str | None
     n_documents: int
     """Of the list."""
-    rules: tuple[tuple[str, float], ...] = ()
-    """For rules on single features: the rules that hold for one document only, and what they add."""
+    rules: tuple[tuple[str, float, bool], ...] = ()
+    """For rules on single features, those that hold for one document only: the condition, what it adds to the
+    difference, and whether it holds for the first."""
     standard_error: float = 0.0
     """At most, where contributions are estimated from sampled orders of the features."""
     note: str = ""
@@ -105,11 +106,16 @@ class Explanation:
             bar = bars[i] if i < len(bars) else ""
             lines.append("  ".join([*cells, bar]).rstrip())
         lines.insert(-1, "-" * (sum(widths) + 6))
-        held = [f"{weight:+12.6g}  {condition}" for condition, weight in self.rules[:n]]
+        held = [f"{weight:+12.6g}  {self.rule_text(i)}" for i, (_, weight, _) in enumerate(self.rules[:n])]
         held = ["", "rules that hold for one of the two:", *held] if held else []
         if n is not None and len(self.rules) > n:
             held.append(f"{'':12}  … and {len(self.rules) - n} more")
         return "\n".join([self.title, "", *lines, *held, "", *self.remarks])
+
+    def rule_text(self, i: int) -> str:
+        """Return a rule and the document that it holds for."""
+        condition, _, first = self.rules[i]
+        return f"{condition} ({(self.first if first else self.second).name})"
 
     def __str__(self) -> str:
         return self.to_text()
@@ -129,7 +135,7 @@ class Explanation:
                 {"feature": c.feature, "name": c.name, "values": list(c.values), "contribution": c.contribution}
                 for c in self.contributions
             ],
-            "rules": [{"rule": rule, "contribution": weight} for rule, weight in self.rules],
+            "rules": [{"rule": r, "contribution": weight, "holds_for_first": first} for r, weight, first in self.rules],
         }
 
     def to_html(self, n: int | None = SHOWN) -> str:

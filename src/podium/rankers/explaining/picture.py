@@ -60,9 +60,11 @@ def figure(explanation: Explanation, n: int | None = 20) -> str:
             f'<tr class="soft"><th scope="row">{name}</th><td></td><td></td><td>{others:+.4g}</td><td></td></tr>'
         )
     foot = f'<th scope="row">difference</th><td></td><td></td><td>{explanation.difference:+.4g}</td><td></td>'
-    rules = "".join(f"<li>{weight:+.4g}: {escape(rule)}</li>" for rule, weight in explanation.rules[:n])
+    weights = [weight for _, weight, _ in explanation.rules[:n]]
+    rules = "".join(f"<li>{weight:+.4g}: {escape(explanation.rule_text(i))}</li>" for i, weight in enumerate(weights))
     rules = f"<p>Rules that hold for one of the two:</p><ul>{rules}</ul>" if rules else ""
-    remarks = "".join(f'<p class="soft">{escape(text)}</p>' for text in explanation.remarks)
+    legend = f"Bars to the right speak for {names[0]}, bars to the left for {names[1]}."
+    remarks = "".join(f'<p class="soft">{escape(text)}</p>' for text in [legend, *explanation.remarks])
     return (
         f'<style>{_STYLE}</style>\n<div class="why">\n<h1>{escape(explanation.title)}</h1>\n'
         f'<div class="scroll"><table>\n<thead><tr>{heads}<th></th></tr></thead>\n'
