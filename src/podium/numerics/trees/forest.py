@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -77,6 +77,20 @@ class Forest:
             count=np.zeros(n, np.int64),
             leaf_value=np.column_stack((np.zeros(n), weight)).ravel(),
             leaf_count=np.zeros(2 * n, np.int64),
+        )
+
+    def tree(self, t: int) -> Forest:
+        """Return one of the trees."""
+        nodes, leaves = slice(*self.node_offsets[t : t + 2]), slice(*self.leaf_offsets[t : t + 2])
+        by_node = ("feature", "threshold", "left", "right", "missing", "default_left", "categorical", "gain", "count")
+        return replace(
+            self,
+            n_trees=1,
+            node_offsets=self.node_offsets[t : t + 2] - self.node_offsets[t],
+            leaf_offsets=self.leaf_offsets[t : t + 2] - self.leaf_offsets[t],
+            leaf_value=self.leaf_value[leaves],
+            leaf_count=self.leaf_count[leaves],
+            **{name: getattr(self, name)[nodes] for name in by_node},
         )
 
 

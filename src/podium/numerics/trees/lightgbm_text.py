@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,6 +18,9 @@ _BY_NODE = ("split_feature", "split_gain", "threshold", "decision_type", "left_c
 _BY_NODE_TOO = ("internal_value", "internal_weight", "internal_count")
 _BY_LEAF = ("leaf_value", "leaf_weight", "leaf_count")
 _WHOLE = {"split_feature", "decision_type", "left_child", "right_child", "leaf_count", "internal_count"}
+# Possessive quantifiers never go back, so a hostile text costs no more time than another.
+_REALS = re.compile(r"(?:-?(?:inf|\d++)(?:\.\d++)?+(?:[eE][+-]?\d++)?+(?: ++|$))*+", re.ASCII)
+_WHOLES = re.compile(r"(?:-?\d{1,15}+(?: ++|$))*+", re.ASCII)
 _CATEGORICAL = 1
 """The bit of ``decision_type`` that marks a set of categories; the others say where missing values go."""
 
@@ -89,10 +92,13 @@ def _parse_tree(fields: dict[str, str], n_features: int, where: str) -> Tree:
     _numbers(fields.pop("shrinkage", "1"), f"{where}: shrinkage", False)
     values: dict[str, np.ndarray] = {}
     for name in (*_BY_NODE, *_BY_NODE_TOO, *_BY_LEAF):
-        # A split between missing values and all others has the threshold inf.
-        infinity = np.inf if name == "threshold" else None
-        values[name] = _numbers(fields.pop(name, ""), f"{where}: {name}", name in _WHOLE, infinity)
+        values[name] = _numbers(fields.pop(name, ""), f"{where}: {name}", name in _WHOLE)
         expected = n_leaves if name in _BY_LEAF else n_leaves - 1
+        # A split between missing values, or infinite ones, and all others has an infinite threshold.
+        if name != "threshold" and not np.isfinite(values[name]).all():
+            raise ValueError(f"{where}: {name} holds a number that is not finite")
+        if n_leaves == 1 and name in ("leaf_weight", "leaf_count") and not len(values[name]):
+            values[name] = np.zeros(1)  # LightGBM writes neither for a tree that is a constant
         if len(values[name]) != expected:
             raise ValueError(f"{where} has {len(values[name])} entries of {name}; {expected} are expected")
     sets = _parse_sets(fields, values, n_sets, where)
@@ -155,14 +161,10 @@ def _whole(text: str, where: str) -> int:
     return int(values[0])
 
 
-def _numbers(text: str, where: str, whole: bool, infinity: float | None = None) -> np.ndarray:
-    kind: Any = np.int64 if whole else np.float64
-    if "_" in text:  # a separator of digits to Python alone
+def _numbers(text: str, where: str, whole: bool) -> np.ndarray:
+    """Return numbers separated by spaces; raise ValueError for anything that Python and C++ may read differently."""
+    text = text.rstrip(" ")
+    if not (_WHOLES if whole else _REALS).fullmatch(text):
         raise ValueError(f"{where} holds something that is not a number")
-    try:
-        values = np.array([int(word) if whole else float(word) for word in text.split()], dtype=kind)
-    except (ValueError, OverflowError):
-        raise ValueError(f"{where} holds something that is not a number") from None
-    if not whole and not np.isfinite(values[values != infinity]).all():
-        raise ValueError(f"{where} holds a number that is not finite")
-    return values
+    values = np.fromstring(text, sep=" ") if text else np.empty(0)
+    return values.astype(np.int64) if whole else values

@@ -12,8 +12,10 @@ from podium.core.arrays import Arrays
 from podium.core.parameters import require_choice
 from podium.data.queries import Queries
 from podium.numerics.pool import n_threads
+from podium.numerics.trees.evaluate import TreeEvaluator
 from podium.numerics.trees.forest import Forest, read_forest
 from podium.scorers.base import Model, Scorer
+from podium.scorers.linear.rows import as_rows
 
 __all__ = ["TreesModel"]
 
@@ -46,34 +48,38 @@ class TreesModel(Model):
         except lightgbm.basic.LightGBMError as error:
             raise ValueError(f"LightGBM cannot read the model's trees: {error}") from None
 
+    @cached_property
+    def _evaluator(self) -> TreeEvaluator:
+        return TreeEvaluator(self.forest)
+
     def scores(self, queries: Queries, n_trees: int | None = None) -> np.ndarray:
         """Return scores by all trees, or by the first ``n_trees``."""
-        return self._predict(queries, num_iteration=-1 if n_trees is None else n_trees)
+        return self._evaluator.scores(as_rows(queries.features), n_trees)
 
     def staged_scores(self, queries: Queries) -> Iterator[np.ndarray]:
         """Yield scores after each tree."""
-        scores = np.zeros(queries.n_documents)
+        rows, scores = as_rows(queries.features), np.zeros(queries.n_documents)
         for k in range(self.n_trees):
-            scores = scores + self._predict(queries, start_iteration=k, num_iteration=1)
+            scores = scores + TreeEvaluator(self.forest.tree(k)).scores(rows)
             yield scores
 
     contributions_method: ClassVar[str] = "SHAP values of the trees"
 
     def contributions(self, queries: Queries) -> np.ndarray:
         """Return (n_documents, n_features + 1) SHAP values: each feature's part in a score; last, the expected one."""
-        return self._predict(queries, pred_contrib=True)
+        if queries.n_documents == 0:
+            return np.zeros((0, self.n_features + 1))
+        threads = 1 if queries.n_documents < 1000 else n_threads()
+        values = self.booster.predict(rows_for_lightgbm(queries), pred_contrib=True, num_threads=threads)
+        return np.asarray(values.toarray() if hasattr(values, "toarray") else values, dtype=np.float64)
 
     def feature_importance(self, kind: str = "gain") -> np.ndarray:
         """Return (n_features,) the total gain of splits on each feature, or their number (``"split"``)."""
         require_choice("kind", kind, ("gain", "split"))
-        return np.asarray(self.booster.feature_importance(kind), dtype=np.float64)
-
-    def _predict(self, queries: Queries, **how: Any) -> np.ndarray:
-        if queries.n_documents == 0:
-            return np.zeros((0, self.n_features + 1) if how.get("pred_contrib") else 0)
-        threads = 1 if queries.n_documents < 1000 else n_threads()
-        values = self.booster.predict(rows_for_lightgbm(queries), raw_score=True, num_threads=threads, **how)
-        return np.asarray(values.toarray() if hasattr(values, "toarray") else values, dtype=np.float64)
+        forest = self.forest
+        gain = forest.gain.astype(np.float32)  # LightGBM's type
+        counted = np.where(gain > 0, gain if kind == "gain" else 1.0, 0.0)
+        return np.bincount(forest.feature, counted, forest.n_features)
 
     def to_arrays(self) -> Arrays:
         return {"trees": self.text}

@@ -1,0 +1,103 @@
+"""Evaluating trees of any size, a few documents side by side.
+
+Walking down a tree is a chain of loads, each waiting for the one before; eight documents walk at once, so that their
+chains overlap. There are no branches to mispredict: a node's number becomes that of its left or right child, leaves
+lead to themselves, and all go on until the last of the eight has arrived.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from podium.numerics.trees.columns import Columns, load_column, make_columns, thresholds_as
+from podium.numerics.trees.forest import Forest
+
+_LANES = 8
+
+
+class Interleaved(NamedTuple):
+    """A forest laid out for :func:`score_block_interleaved`, for rows of one type.
+
+    A tree's nodes are followed by its leaves, which are nodes with themselves as children.
+    """
+
+    columns: Columns
+    roots: np.ndarray
+    """(n_trees,) uint64"""
+    thresholds: np.ndarray
+    """(n_nodes,) type of the rows."""
+    nodes: np.ndarray
+    """(n_nodes, 4) uint32: column, left child, right child, and nothing."""
+    values: np.ndarray
+    """(n_nodes,) float64, of leaves."""
+
+
+def interleaved(forest: Forest, dtype: np.dtype) -> Interleaved:
+    """Lay out a forest."""
+    columns, column, threshold = make_columns(forest)
+    n_nodes, n_leaves = np.diff(forest.node_offsets), np.diff(forest.leaf_offsets)
+    roots = np.cumsum(n_nodes + n_leaves) - n_nodes - n_leaves
+    inner = np.arange(len(column)) + np.repeat(forest.leaf_offsets[:-1], n_nodes)
+    leaf = np.arange(len(forest.leaf_value)) + np.repeat(forest.node_offsets[1:], n_leaves)
+    total = len(inner) + len(leaf)
+    thresholds, values = np.zeros(total, dtype), np.zeros(total)
+    nodes = np.zeros((total, 4), np.uint32)
+    thresholds[inner], values[leaf] = thresholds_as(threshold, dtype), forest.leaf_value
+    nodes[inner, 0], nodes[leaf, 1], nodes[leaf, 2] = column, leaf, leaf
+    for side, child in ((1, forest.left), (2, forest.right)):
+        nodes[inner, side] = np.repeat(roots, n_nodes) + np.where(
+            child >= 0, child, np.repeat(n_nodes, n_nodes) + ~child
+        )
+    return Interleaved(columns.astype(dtype), roots.astype(np.uint64), thresholds, nodes, values)
+
+
+@njit(nogil=True, error_model="numpy")
+def score_block_interleaved(rows: np.ndarray, forest: Interleaved, n_trees: int, out: np.ndarray) -> None:
+    """Write the scores of rows by the first ``n_trees`` trees."""
+    n, n_columns = len(rows), len(forest.columns.feature)
+    padded = -(-n // _LANES) * _LANES
+    block = np.zeros((padded, n_columns), rows.dtype)
+    column = np.empty(n, rows.dtype)
+    for c in range(n_columns):
+        load_column(rows, forest.columns, c, column)
+        for i in range(n):
+            block[i, c] = column[i]
+    scores = np.zeros(padded)
+    for t in range(n_trees):
+        for first in range(0, padded, _LANES):
+            _add_tree(block[first : first + _LANES], forest, forest.roots[t], scores[first : first + _LANES])
+    for i in range(n):
+        out[i] = scores[i]
+
+
+@njit(nogil=True, error_model="numpy")
+def _add_tree(x: np.ndarray, forest: Interleaved, root: np.uint64, scores: np.ndarray) -> None:
+    a = b = c = d = e = f = g = h = root  # one number per document; in registers, where an array would not be
+    moved = np.uint64(1)
+    while moved:
+        moved = np.uint64(0)
+        for _ in range(4):
+            a0, b0, c0, d0, e0, f0, g0, h0 = a, b, c, d, e, f, g, h
+            a, b = _child(x[0], forest, a), _child(x[1], forest, b)
+            c, d = _child(x[2], forest, c), _child(x[3], forest, d)
+            e, f = _child(x[4], forest, e), _child(x[5], forest, f)
+            g, h = _child(x[6], forest, g), _child(x[7], forest, h)
+        moved = (a ^ a0) | (b ^ b0) | (c ^ c0) | (d ^ d0) | (e ^ e0) | (f ^ f0) | (g ^ g0) | (h ^ h0)
+    v = forest.values
+    scores[0] += v[a]
+    scores[1] += v[b]
+    scores[2] += v[c]
+    scores[3] += v[d]
+    scores[4] += v[e]
+    scores[5] += v[f]
+    scores[6] += v[g]
+    scores[7] += v[h]
+
+
+@njit(nogil=True, error_model="numpy")
+def _child(x: np.ndarray, forest: Interleaved, node: np.uint64) -> np.uint64:
+    column, left, right = forest.nodes[node, 0], forest.nodes[node, 1], forest.nodes[node, 2]
+    return np.uint64(right if x[np.uint64(column)] > forest.thresholds[node] else left)
