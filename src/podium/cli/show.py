@@ -131,8 +131,10 @@ def _values(ranker: Any) -> tuple[np.ndarray | None, str]:
 
 
 def _names(ranker: Any, n: int) -> list[str]:
+    from podium.core.feature_names import feature_name
+
     names = getattr(ranker, "feature_names_in_", None)
-    return [f"feature {j}" for j in range(1, n + 1)] if names is None else [str(name) for name in names]
+    return [feature_name(j, names) for j in range(n)]
 
 
 def _text(name: str, value: Any) -> str:

@@ -13,6 +13,7 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 
+from podium.core.feature_names import feature_name
 from podium.data.features import Features, as_features, first_not_finite
 from podium.data.frames import as_matrix, as_numbers, as_table, is_frame, require_columns
 from podium.data.grouping import as_column, group_by_query, offsets_from_sizes
@@ -226,9 +227,10 @@ class Queries:
             return
         row, column, value = found
         q = int(np.searchsorted(self.offsets, row, side="right")) - 1
-        name = f" ({self.feature_names[column]!r})" if self.feature_names else ""
+        place = row - self.offsets[q] + 1
+        document = place if self.document_ids is None else self.document_ids[row] or place
         raise ValueError(
-            f"query {self.qids[q]}, document {row - self.offsets[q]} of that query: feature {column}{name} is {value}. "
+            f"query {self.qids[q]}, document {document}: {feature_name(column, self.feature_names)} is {value}. "
             "Fill missing values and replace infinities, or use a scorer that accepts missing values."
         )
 

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from podium.core.feature_names import feature_identifier
 from podium.data.normalize import WITHIN_QUERY
 from podium.numerics.trees.forest import Forest
 from podium.rankers.adapter import EstimatorModel
@@ -185,7 +186,7 @@ def names_of(ranker: BaseRanker, given: Sequence[str] | None = None) -> tuple[st
     own = getattr(ranker, "feature_names_in_", None)
     n = ranker.n_features_in_
     if given is None:
-        given = [f"feature_{j}" for j in range(1, n + 1)] if own is None else list(own)
+        given = [feature_identifier(j, own) for j in range(n)]
     if isinstance(given, str):
         raise ValueError("feature_names must be a sequence of names, not one string")
     names = tuple(str(name) for name in given)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from podium.core.feature_names import feature_identifier
 from podium.data.frames import as_table, require_columns, require_numbers
 from podium.data.io.files import FilePath, first_bytes, flat_paths, open_text, writing
 from podium.data.queries import Queries
@@ -85,7 +86,7 @@ def write_table(queries: Queries, path: FilePath) -> None:
     import polars as pl
 
     features = queries.features if isinstance(queries.features, np.ndarray) else queries.features.toarray()
-    names = queries.feature_names or [f"feature_{j}" for j in range(1, queries.n_features + 1)]
+    names = [feature_identifier(j, queries.feature_names) for j in range(queries.n_features)]
     columns: dict[str, Any] = {"qid": queries.qids[queries.query_of_document]}
     if queries.document_ids is not None:
         columns[DOCUMENT_ID] = queries.document_ids

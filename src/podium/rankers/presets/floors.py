@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from podium.core.feature_names import feature_name
 from podium.core.random_state import as_generator
 from podium.metrics import Metric, metric
 from podium.rankers.estimator import BaseRanker
@@ -53,7 +54,7 @@ class BestFeature(BaseRanker):
     Attributes
     ----------
     feature_ : int
-        The chosen feature's number.
+        The chosen feature's column, from 0; ``convergence_.message`` says its name.
     direction_ : {1, -1}
         Whether higher or lower values are better.
     """
@@ -75,7 +76,8 @@ class BestFeature(BaseRanker):
         feature, direction = candidates[int(np.argmax(merits))]
         coef = np.zeros(judged_on.n_features)
         coef[feature] = direction
-        message = f"feature {feature} {'upwards' if direction > 0 else 'downwards'}: {measure} {merits.max():.4f}"
+        chosen = feature_name(feature, given.queries.feature_names)
+        message = f"{chosen} {'upwards' if direction > 0 else 'downwards'}: {measure} {merits.max():.4f}"
         return Fit(LinearModel.from_coefficients(coef), np.empty(0), Convergence(True, message, n_iter=1))
 
     def _expose_model(self) -> None:

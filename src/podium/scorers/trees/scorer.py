@@ -64,8 +64,8 @@ class Trees(Scorer):
     curvature : bool
         Take Newton steps where the loss has second derivatives; False: gradient steps with every loss.
     monotone : mapping from features to −1 or +1, or a sequence with −1, 0 or +1 for each feature, optional
-        Scores may only fall or only rise with these features, given by column number or name.
-    categorical : sequence of columns' numbers or names, optional
+        Scores may only fall or only rise with these features, given by column number (from 0) or name.
+    categorical : sequence of columns' numbers (from 0) or names, optional
         Features whose values are categories: whole numbers from 0 on.
     deterministic : bool
         Give the same bits with any number of threads, at up to 10 % more time.
@@ -184,5 +184,7 @@ def _column(queries: Queries, feature: Any, parameter: str) -> int:
             raise ValueError(f"{parameter} names the feature {feature!r}; {known}")
         return names.index(feature)
     if not 0 <= int(feature) < queries.n_features:
-        raise ValueError(f"{parameter} names the feature {feature!r}; they are numbered 0 to {queries.n_features - 1}")
+        raise ValueError(
+            f"{parameter} names the feature {feature!r}; columns are numbered 0 to {queries.n_features - 1}"
+        )
     return int(feature)
