@@ -65,6 +65,13 @@ def test_lightgbm_reads_what_is_exported(queries, ranker, tmp_path) -> None:
     np.testing.assert_array_equal(theirs.feature_importance("gain"), ranker.feature_importance())
 
 
+def test_trees_on_rescaled_features_are_not_exported(queries, tmp_path) -> None:
+    ranker = podium.GBDT(n_trees=2, normalize="minmax").fit(queries)
+    with pytest.raises(ValueError, match="rescales features within each query"):
+        ranker.export_lightgbm(tmp_path / "trees.txt")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_tampered_file_is_refused(queries, ranker, tmp_path) -> None:
     ranker.save(tmp_path / "good.podium")
     header, state = read_archive(tmp_path / "good.podium")

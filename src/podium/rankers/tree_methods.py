@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.utils.metaestimators import available_if
 
 from podium.core.atomic import atomic_write
+from podium.data.normalize import WITHIN_QUERY
 from podium.rankers.estimator import BaseRanker
 from podium.scorers.trees.model import TreesModel
 
@@ -65,9 +66,20 @@ class TreeMethods(BaseRanker):
     def export_lightgbm(self, path: str | os.PathLike[str]) -> None:
         """Write the trees as LightGBM's text, for ``lightgbm.Booster(model_file=path)`` and whatever else reads it.
 
-        Its predictions are this ranker's, on features as this ranker's trees see them: under ``normalize="minmax"`` or
-        ``"zscore"``, those rescaled within each query.
+        ``podium.export(ranker, path, format="lightgbm")`` also takes names of features, and rules of single features.
+
+        Raises
+        ------
+        ValueError
+            If features are rescaled within each query before they reach the trees, which LightGBM would not do.
         """
+        self._require_fitted()
+        if self.normalize in WITHIN_QUERY:
+            raise ValueError(
+                f"this {type(self).__name__} rescales features within each query (normalize={self.normalize!r}), and "
+                "LightGBM would apply its trees to features as they come: train it with normalize=None, or see "
+                "podium.distill"
+            )
         with atomic_write(path, "w") as file:
             file.write(self._trees().text)
 
