@@ -56,7 +56,7 @@ def fitted(matrix: ModuleType, queries: podium.Queries) -> Callable[[str], Any]:
             torch.manual_seed(0)
             module = torch.nn.Sequential(torch.nn.Linear(6, 4), torch.nn.LayerNorm(4), torch.nn.Linear(4, 1))
             ranker = ranker.set_params(scorer=podium.scorers.Torch(module))
-            ranker.set_params(trainer=podium.training.Stochastic(max_epochs=3))
+            ranker.set_params(trainer=podium.training.Stochastic(epochs=3))
         return ranker.fit(queries)
 
     return fit

@@ -38,7 +38,7 @@ def test_onnx_rescales_within_the_query(matrix, queries, tmp_path, normalize, ki
         import torch
 
         ranker.set_params(scorer=podium.scorers.Torch(torch.nn.Linear(6, 1)))
-        ranker.set_params(trainer=podium.training.Stochastic(max_epochs=2))
+        ranker.set_params(trainer=podium.training.Stochastic(epochs=2))
     features = queries.features.copy()
     features[: queries.sizes[0], 1] = 0.1  # constant in the first query
     if kind == 1:  # trees take missing values
