@@ -37,6 +37,7 @@ _NAMES = {
     "podium.data.queries": ("Queries",),
     "podium.data.splits": ("k_folds", "train_test_split"),
     "podium.data.synthetic": ("make_queries",),
+    "podium.experiments.auto": ("Auto",),
     "podium.experiments.compare": ("compare",),
     "podium.experiments.tuning": ("tune",),
     "podium.export.api": ("export_formats", "export_refusals"),

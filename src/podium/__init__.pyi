@@ -26,6 +26,7 @@ from podium.data.queries import Queries as Queries
 from podium.data.splits import k_folds as k_folds
 from podium.data.splits import train_test_split as train_test_split
 from podium.data.synthetic import make_queries as make_queries
+from podium.experiments.auto import Auto as Auto
 from podium.experiments.compare import compare as compare
 from podium.experiments.tuning import tune as tune
 from podium.export.api import export as export
@@ -86,6 +87,7 @@ __all__ = [
     "PMF",
     "PMOP",
     "AdaRank",
+    "Auto",
     "BestFeature",
     "Blend",
     "BoltzRank",

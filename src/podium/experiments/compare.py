@@ -175,6 +175,7 @@ def run_study(
             seconds=seconds,
             store=store if out is not None else store.in_memory(),
             rehearsal=rehearsal,
+            study=study,
         )
         if out is not None:
             comparison.save(folder)

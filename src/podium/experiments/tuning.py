@@ -19,7 +19,7 @@ from podium.experiments.compare import Silent
 from podium.experiments.plan.configuration import plain_parameters
 from podium.experiments.plan.domain import QUERIES
 from podium.experiments.plan.methods import Setting, StudyMethod
-from podium.experiments.plan.search import Search
+from podium.experiments.plan.search import Search, Settings
 from podium.experiments.plan.search_folds import SearchFolds
 from podium.experiments.plan.study import Study
 from podium.experiments.plan.telling import first_that_tells
@@ -209,26 +209,29 @@ class SettingSearch:
     listener: Listener
     clock: Clock
     jobs: int | None = 1
+    settings: Settings | None = None
+    """What to try; by default what the study's search asks for."""
+    known: dict[int, Setting] = field(default_factory=dict)
+    """Settings by number."""
     tried: dict[int, dict[str, Trial]] = field(default_factory=dict)
     """Trials by number of the setting and fold."""
 
     def run(self) -> Tuning:
         """Try settings on every fold, until there are no more or the time is over; return the best."""
         folds, seed = self.study.source.folds, self.study.random_state
-        search = self.study.search.settings(self.method, seed)
+        search = self.settings or self.study.search.settings(self.method, seed)
         total = search.total * len(folds)
-        known: dict[int, Setting] = {}
         with TrialPool(self.study, self.store, self.listener, self.jobs, self.clock, self._reserve) as pool:
             forecast = Forecast({self.method.name: total}, pool.jobs or 1)
             self.listener.start(total, 0)
             while batch := self._batch(search):
-                known |= {setting.number: setting for setting in batch}
+                self.known |= {setting.number: setting for setting in batch}
                 requests = [Request(self.method, setting, fold) for setting in batch for fold in folds]
                 for request, trial in pool.trials(requests, forecast):
                     self._add(search, request, trial.without_scores())
                 if pool.is_over:
                     break
-        return self._chosen(known, total)
+        return self._chosen(total)
 
     def _batch(self, search: Any) -> list[Setting]:
         """Return the settings that are known: all of a list, one at a time of a Bayesian search."""
@@ -251,7 +254,7 @@ class SettingSearch:
         n = len(self.study.source.folds)
         return 1.0 + 0.03 * self.clock.limit + 1.2 * slowest * (n / (n - 1) if n > 1 else 1.0)
 
-    def _chosen(self, known: Mapping[int, Setting], total: int) -> Tuning:
+    def _chosen(self, total: int) -> Tuning:
         folds = self.study.source.folds
         trials = [
             self.tried[number][fold] for number in sorted(self.tried) for fold in folds if fold in self.tried[number]
@@ -269,7 +272,7 @@ class SettingSearch:
             )
             return found
         best = max(good, key=lambda n: good[n])
-        found.chosen, found.value = known[best], good[best]
+        found.chosen, found.value = self.known[best], good[best]
         found.carried = over_folds([complete[best][fold].carried for fold in folds])
         found.incomplete = total // len(folds) - len(complete)
         if found.incomplete:

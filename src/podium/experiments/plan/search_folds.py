@@ -9,7 +9,7 @@ import numpy as np
 
 from podium.data.queries import Queries
 from podium.experiments.plan.protocol import Average
-from podium.experiments.plan.sources import Parts, Source, fingerprint
+from podium.experiments.plan.sources import Parts, fingerprint
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,16 +77,3 @@ class SearchFolds:
             return self.queries, self._validation, None
         judges = self._part == self.folds.index(fold)
         return self.queries.take(~judges), self.queries.take(judges), None
-
-
-class WithoutTest:
-    """The folds of a comparison, without their test parts."""
-
-    def __init__(self, source: Source) -> None:
-        self._source = source
-        self.name, self.description, self.fingerprint = source.name, source.description, source.fingerprint
-        self.folds, self.protocol, self.average = source.folds, source.protocol, source.average
-
-    def load(self, fold: str) -> Parts:
-        train, validation, _ = self._source.load(fold)
-        return train, validation, None

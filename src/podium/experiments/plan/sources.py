@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
+from scipy import sparse
 
 from podium.data.io.folds import find_folds, read_fold
 from podium.data.io.formats import is_table, read_file
@@ -42,6 +43,12 @@ class Source(Protocol):
     def load(self, fold: str) -> Parts: ...
 
 
+class WholeSource(Source, Protocol):
+    """Folds that are made of queries which can be had all together."""
+
+    def all_queries(self) -> Queries: ...
+
+
 class FolderOfFolds:
     """A folder in LETOR's layout: one folder per fold, with a training, a validation and a test file."""
 
@@ -60,6 +67,18 @@ class FolderOfFolds:
     def load(self, fold: str) -> Parts:
         read = read_fold(self._found[fold])
         return read.train, read.validation, read.test
+
+    def all_queries(self) -> Queries:
+        """Return every query of any fold once: each fold of LETOR's has all of them."""
+        found: list[Queries] = []
+        seen: set[str] = set()
+        for fold in self.folds:
+            for part in self.load(fold):
+                assert part is not None
+                new = [i for i, qid in enumerate(part.qids) if str(qid) not in seen]
+                seen.update(map(str, part.qids))
+                found += [part.take(new)] if new else []
+        return _joined(found)
 
 
 class DealtQueries:
@@ -90,8 +109,12 @@ class DealtQueries:
         train, validation, test = (self._queries.take(numbers) for numbers in self._parts[fold])
         return train, validation, test
 
+    def all_queries(self) -> Queries:
+        """Return all queries, whichever parts they are in."""
+        return self._queries
 
-def open_source(data: Any, *, protocol: Rules | None, random_state: int, columns: Mapping[str, Any]) -> Source:
+
+def open_source(data: Any, *, protocol: Rules | None, random_state: int, columns: Mapping[str, Any]) -> WholeSource:
     """Return folds from a folder, a file, queries in memory, or (None) synthetic lists."""
     path = None if data is None or isinstance(data, Queries) else Path(data)
     if path is not None and path.is_dir():
@@ -133,6 +156,16 @@ def _read_timed(path: Path, column: str, columns: Mapping[str, Any]) -> tuple[Qu
 def _demonstration() -> Queries:
     """Return lists with ties, few enough for a first look within a minute, compilation included."""
     return make_queries(n_queries=150, n_documents=40, n_features=20, n_grades=3, random_state=0)
+
+
+def _joined(parts: list[Queries]) -> Queries:
+    if any(part.is_sparse for part in parts):
+        features = sparse.vstack([sparse.csr_matrix(part.features) for part in parts], format="csr")
+    else:
+        features = np.concatenate([part.features for part in parts])
+    qids = np.concatenate([np.asarray(part.qids)[part.query_of_document] for part in parts])
+    labels = np.concatenate([part.labels for part in parts])
+    return Queries(features, labels, qid=qids, feature_names=parts[0].feature_names)
 
 
 def fingerprint(queries: Queries) -> str:

@@ -24,6 +24,8 @@ from podium.experiments.run.store import Store
 if TYPE_CHECKING:
     import polars
 
+    from podium.experiments.plan.study import Study
+
 __all__ = ["Comparison"]
 
 
@@ -43,6 +45,7 @@ class Comparison:
         seconds: float = 0.0,
         store: Store | None = None,
         rehearsal: Comparison | None = None,
+        study: Study | None = None,
     ) -> None:
         self.configuration = configuration
         self.metrics = configuration.metrics
@@ -69,6 +72,8 @@ class Comparison:
         """Holds the arrays behind the results."""
         self.rehearsal = rehearsal
         """The same methods judged without the test parts, if requested."""
+        self.study = study
+        """What was compared, if that was in this process."""
 
     @classmethod
     def load(cls, folder: str | Path) -> Comparison:
@@ -194,6 +199,33 @@ class Comparison:
             return pick(self.rehearsal)
         rows = [row for row in self.learners if not np.isnan(row.validation)]
         return max(rows, key=lambda row: row.validation).method if rows else None
+
+    def train(self, method: str | None = None, **options: Any) -> Any:
+        """Return a method, by default the pick, fitted on all data of the comparison.
+
+        Its setting is the best over all folds together; what the validation parts decided within fits is carried over
+        as :func:`podium.tune` does. ``blend`` has the shares that the validation parts of all folds give. Settings
+        that a Bayesian search tried on some folds only are tried on the others first.
+
+        Parameters
+        ----------
+        method : str, optional
+        data : path or Queries, optional
+            Where the data are now, if they were moved or read from memory. They must be the same, by their digest.
+        jobs : int, optional
+            Processes for trials that are still missing; None is one per core.
+        minutes : float, optional
+            Time for missing trials and the final fit.
+        progress : Listener, optional
+
+        Returns
+        -------
+        ranker
+            Fitted, with ``trials_`` and ``tuning_``.
+        """
+        from podium.experiments.from_run import train_from
+
+        return train_from(self, method, **options)
 
     def against(self, reference: str | None = None, metric: str | None = None) -> dict[str, statistics.Paired]:
         """Compare each method with one (by default the best), query by query."""

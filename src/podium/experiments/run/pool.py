@@ -47,6 +47,8 @@ class TrialPool:
     clock: Clock = field(default_factory=Clock)
     reserve: Callable[[], float] = field(default=lambda: 0.0)
     """Seconds to keep for what comes after the trials."""
+    keeps_scores: bool = False
+    """Whether scores of the validation parts are needed, not only values."""
     _workers: Workers | InProcess = field(default_factory=InProcess)
     _folds: dict[str, VisibleFold | SharedFold] = field(default_factory=dict)
     _shared: Path | None = None
@@ -85,7 +87,7 @@ class TrialPool:
         """
         waiting = []
         for request in requests:
-            stored = self.store.trial_with_scores(self.key(request))
+            stored = self._stored(self.key(request))
             if stored is None or stored.error is not None:
                 waiting.append(request)
             else:
@@ -104,7 +106,7 @@ class TrialPool:
                 failed = outcome.error, outcome.traceback
                 trial = Trial(request.method.name, request.fold, *tried, error=failed[0], traceback=failed[1])
             else:
-                trial = outcome
+                trial = outcome if self.keeps_scores else outcome.without_scores()
             self.store.add_trial(self.key(request), trial)
             if forecast is not None:
                 forecast.add(trial)
@@ -112,6 +114,10 @@ class TrialPool:
                 describe(trial, self.study.primary), None if forecast is None else forecast.seconds_left()
             )
             yield request, trial
+
+    def _stored(self, key: str) -> Trial | None:
+        trial = self.store.trial_with_scores(key) if self.keeps_scores else self.store.trial(key)
+        return None if trial is None or trial.validation_values is None else trial
 
     def _tasks(self, requests: Sequence[Request]) -> Iterator[Task]:
         for request in requests:

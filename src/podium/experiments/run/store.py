@@ -101,9 +101,9 @@ class Store:
             raise ValueError(f"{folder} is not the folder of a comparison: there is no {FILE} in it")
         return cls(path)
 
-    def in_memory(self) -> Store:
-        """Return a copy that needs no file."""
-        copy = Store(":memory:", self._configuration)
+    def in_memory(self, configuration: Configuration | None = None) -> Store:
+        """Return a copy that needs no file, perhaps for another configuration."""
+        copy = Store(":memory:", configuration or self._configuration)
         with self._errors():
             self._database.backup(copy._database)
         return copy

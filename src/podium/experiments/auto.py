@@ -1,0 +1,453 @@
+"""Choosing a method and its setting without being asked which: the ranker ``Auto``."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from podium.core.arrays import Arrays
+from podium.core.random_state import as_generator
+from podium.data.queries import Queries
+from podium.experiments.compare import Silent
+from podium.experiments.plan.candidates import Candidate, candidates
+from podium.experiments.plan.search import Search
+from podium.experiments.plan.search_folds import SearchFolds
+from podium.experiments.plan.study import Study
+from podium.experiments.plan.telling import first_that_tells
+from podium.experiments.run.clock import Clock
+from podium.experiments.run.pool import TrialPool
+from podium.experiments.run.race import Race
+from podium.experiments.run.runner import Listener
+from podium.experiments.tuning import fit_within, named, search_store, warn
+from podium.metrics import Metric
+from podium.models.blend import Blend, mean_ranks
+from podium.models.evidence import evidence_shares
+from podium.rankers.estimator import BaseRanker
+from podium.rankers.inputs import TrainingInput
+from podium.scorers.base import Model, Scorer
+from podium.training.base import Fit
+
+__all__ = ["Auto"]
+
+SAMPLE_FROM, SAMPLE = 60_000, 20_000
+"""With more documents than the first, candidates first race on queries with about as many as the second."""
+SMALL_SHARE = 0.03
+"""A member with a smaller share in the blend is left out."""
+CLEARLY = 2.0
+"""Standard errors by which a single candidate must be better than the blend to be picked."""
+HALVINGS = 10
+
+
+class Auto(BaseRanker):
+    """A method and its setting, or a blend of several, chosen by what they do on queries they were not fitted on.
+
+    A few settings each of methods that are good in general (linear and boosted trees on several losses, and single
+    features) race on cross-validation folds of whole queries, weak ones being dropped on the way. The pick is a blend
+    whose shares follow the evidence: the share of bootstrap samples of the queries in which a candidate is among the
+    best three, and none for one that the best clearly beats. It is judged in rehearsal: half of the queries decide
+    shares, the other half judges them, in ten random halvings; where the best single candidate, chosen in the same way,
+    is clearly better, that is the pick. The pick is then fitted on all queries.
+
+    Parameters
+    ----------
+    metric : str or Metric, optional
+        What candidates are judged by; by default the ``eval_metric`` of ``fit``, NDCG@10. If it cannot tell methods
+        apart on these labels, NDCG or MAP takes its place, with a warning.
+    methods : sequence of str, optional
+        Methods to choose from; by default those that are good in general.
+    minutes : float, optional
+        Time for search and final fit. Without it the same data and seed give the same model.
+    target : str, optional
+        A format of :func:`podium.export`: only candidates that it can express are tried, and one of them is picked.
+    folds : int
+        Folds of the cross-validation, where ``fit`` is given no ``eval_set``.
+    repeats : int
+        Seeds that each member with trees is fitted with and averaged over, if the pick is a blend.
+    n_jobs : int, optional
+        Processes; None is one per core. With more than 1, a script needs ``if __name__ == "__main__":``.
+    out : path, optional
+        Folder that keeps the trials: a search that was stopped goes on from there.
+
+    Attributes
+    ----------
+    pick_ : the fitted ranker, which is what :meth:`save` writes: a preset, or a :class:`podium.Blend`
+    choice_ : AutoChoice
+        What was tried, chosen and left out, with the figures.
+
+    Examples
+    --------
+    >>> import podium
+    >>> queries = podium.make_queries(n_queries=30, n_documents=8, n_features=5, random_state=0)
+    >>> auto = podium.Auto(methods=["listnet", "regression"], folds=3, random_state=0).fit(queries)
+    >>> type(auto.pick_).__name__, auto.score(queries) > 0.8
+    ('Blend', True)
+    """
+
+    metric: str | Metric | None = None
+    methods: Sequence[str] | None = None
+    minutes: float | None = None
+    target: str | None = None
+    folds: int = 5
+    repeats: int = 3
+    n_jobs: int | None = 1
+    out: str | Path | None = None
+
+    normalize: ClassVar[None] = None  # type: ignore[misc]
+    pick_: Any
+    choice_: AutoChoice
+
+    def fit(  # type: ignore[override]
+        self,
+        X: Any,
+        y: Any = None,
+        qid: Any = None,
+        *,
+        progress: Listener | None = None,
+        clock: Clock | None = None,
+        **options: Any,
+    ) -> Self:
+        """Choose and fit; parameters as in :meth:`podium.rankers.BaseRanker.fit`.
+
+        ``eval_set`` judges candidates in place of cross-validation; the pick is fitted on ``X`` alone. Weights of
+        queries count in the evidence and in the final fit. ``progress`` is told how the search is getting on, and
+        ``clock`` may have started before this call.
+        """
+        self._guides = progress or (_Lines() if self.verbose else Silent()), clock or Clock(self.minutes)
+        try:
+            return super().fit(X, y, qid, **options)
+        finally:
+            del self._guides
+
+    def _train(self, given: TrainingInput) -> Fit:
+        listener, clock = self._guides
+        seed = self.random_state if isinstance(self.random_state, int | np.integer) else None
+        seed = int(as_generator(self.random_state).integers(2**31)) if seed is None else int(seed)
+        selection = Selection(self, given, listener, clock, seed)
+        self.pick_, self.choice_ = selection.run()
+        return Fit(_PickModel(self.pick_), self.pick_.loss_parameters_, self.pick_.convergence_)
+
+    def _scorer(self) -> Scorer:
+        pick = getattr(self, "pick_", None)
+        return _PickScorer() if pick is None or not pick._needs_lists() else _ListPickScorer()
+
+    def save(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        dataset: str | None = None,
+        provenance: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Write the pick to one file: :func:`podium.load` returns it, with the same scores."""
+        self._require_fitted()
+        self.pick_.save(path, dataset=dataset, provenance=provenance)
+
+
+@dataclass(slots=True)
+class AutoChoice:
+    """What was tried, chosen and left out."""
+
+    metric: Metric
+    protocol: str
+    """How candidates were judged."""
+    table: dict[str, float] = field(default_factory=dict)
+    """The mean of the metric for each candidate that was tried to the end, best first."""
+    members: dict[str, float] = field(default_factory=dict)
+    """The candidates picked and their shares."""
+    estimate: float = float("nan")
+    """The metric of the pick on queries that did not choose it."""
+    single: float = float("nan")
+    """The same for the best single candidate."""
+    dropped: dict[str, str] = field(default_factory=dict)
+    """Candidates left out, and why."""
+    notes: list[str] = field(default_factory=list)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return JSON-like values."""
+        return {
+            "metric": str(self.metric),
+            "protocol": self.protocol,
+            "candidates": self.table,
+            "pick": self.members,
+            "estimate": None if np.isnan(self.estimate) else self.estimate,
+            "estimate of the best single one": None if np.isnan(self.single) else self.single,
+            "left out": self.dropped,
+            "notes": list(self.notes),
+        }
+
+
+@dataclass(slots=True)
+class Selection:
+    """One choice: the race, the evidence, the rehearsal and the final fit."""
+
+    auto: Auto
+    given: TrainingInput
+    listener: Listener
+    clock: Clock
+    seed: int
+    choice: AutoChoice = field(init=False)
+
+    def run(self) -> tuple[Any, AutoChoice]:
+        queries, validation = self.given.queries, self.given.validation
+        asked = self.auto.metric if self.auto.metric is not None else self.given.eval_metric
+        judges = queries if validation is None else validation
+        measure, notes = first_that_tells([named(asked, "standard")], judges)
+        for line in notes:
+            warn(self.listener, line)
+        entered = candidates(queries, self.auto.methods, self.seed)
+        self.choice = AutoChoice(measure, "", notes=list(notes))
+        entered = [c for c in entered if self._takes(c)]
+        if not entered:
+            raise ValueError(f"no candidate can be exported to {self.auto.target}: {_listed(self.choice.dropped)}")
+        if queries.n_documents > SAMPLE_FROM and len(entered) > 4:
+            entered = self._heats(entered)
+        race = self._race(entered, queries, validation, self.auto.folds)
+        members = self._pick(race)
+        for line in self.choice.notes[len(notes) :]:
+            self.listener.note(line)
+        return self._fitted(members, race), self.choice
+
+    def _takes(self, candidate: Candidate) -> bool:
+        """Return whether the target and the data allow a candidate; note why not."""
+        ranker, reason = candidate.ranker(), None
+        if self.auto.target is not None:
+            from podium.export.portable import NotExportable
+            from podium.export.target import find
+
+            try:
+                find(self.auto.target).require(ranker)
+            except NotExportable as error:
+                reason = str(error)
+        if reason is None and not ranker._scorer().accepts_missing:
+            try:
+                self.given.queries.require_finite()
+            except ValueError:
+                reason = "features have missing values"
+        if reason is not None:
+            self.choice.dropped[candidate.name] = reason
+        return reason is None
+
+    def _heats(self, entered: list[Candidate]) -> list[Candidate]:
+        """Race on a sample of the queries first, where there are many; return the better ones."""
+        queries = self.given.queries
+        n = max(20, round(len(queries) * SAMPLE / queries.n_documents))
+        chosen = np.sort(np.random.default_rng(self.seed).permutation(len(queries))[:n])
+        self.listener.note(f"first on {len(chosen)} of {len(queries)} queries, to drop what is weak")
+        race = self._race(entered, queries.take(chosen), None, 3)
+        names = [c.name for c in race.running]
+        means = np.nanmean(race.values(names, race.common_folds()), axis=1) if race.common_folds() else np.zeros(0)
+        best = {names[i] for i in np.argsort(-means, kind="stable")[:8]}
+        large = [c for c in entered if c.setting.parameters.get("n_leaves", 0) >= 15]  # these profit from more data
+        kept = [c for c in entered if c.name in best or c in large] or entered[:4]
+        self.choice.dropped |= race.dropped
+        for c in entered:
+            if c not in kept:
+                self.choice.dropped.setdefault(c.name, f"not among the best on a sample of {len(chosen)} queries")
+        for c in kept:
+            self.choice.dropped.pop(c.name, None)
+        return kept
+
+    def _race(self, entered: list[Candidate], queries: Queries, validation: Queries | None, k: int) -> Race:
+        folds = SearchFolds(queries, validation, k, self.seed)
+        measure = self.choice.metric
+        methods = list({c.method.name: c.method for c in entered}.values())
+        study = Study(folds, methods, [measure], measure, Search(), self.seed, (self.seed,))
+        self.choice.protocol = folds.protocol.describe()
+        with search_store(study, self.auto.out) as store:
+            pool = TrialPool(study, store, self.listener, self.auto.n_jobs, self.clock, keeps_scores=True)
+            race = Race(pool, folds, entered)
+            pool.reserve = lambda: self._reserve(race)
+            self.listener.start(len(entered) * len(folds.folds), 0)
+            with pool:
+                race.run(folds.folds)
+        self.choice.dropped |= race.dropped
+        return race
+
+    def _reserve(self, race: Race) -> float:
+        """Return the seconds to keep for the final fits, judged by the trials so far."""
+        costs = sorted((_cost(race, c.name) for c in race.running if c.name in race.trials), reverse=True)
+        n = len(race.folds.folds)
+        slowest = sum(costs[:2]) if costs else 0.25 * self.clock.limit
+        return 1.0 + 0.05 * self.clock.limit + 1.2 * slowest * (n / (n - 1) if n > 1 else 1.0)
+
+    def _pick(self, race: Race) -> dict[str, float]:
+        """Return the candidates to fit and their shares."""
+        folds, names, choice = race.common_folds(), [c.name for c in race.running], self.choice
+        if not folds or not names:
+            failed = [why for why in race.dropped.values() if why.startswith("failed")]
+            if failed and not self.clock.is_limited:
+                raise ValueError(f"no candidate could be fitted: {failed[0]}")
+            default = next(c for c in race.candidates if c.method.kind == "trees" or c is race.candidates[-1])
+            choice.notes.append(f"not one candidate was tried in the time given: {default.name} is fitted untried")
+            choice.members = {default.name: 1.0}
+            return choice.members
+        values = race.values(names, folds)
+        numbers = np.concatenate([race.folds.numbers(fold) for fold in folds])
+        weight = self.given.query_weight if self.given.validation is None else None
+        weights = np.ones(len(numbers)) if weight is None else weight[numbers]
+        defined = ~np.isnan(values).any(axis=0)
+        means = np.average(values[:, defined], axis=1, weights=weights[defined])
+        order = np.argsort(-means, kind="stable")
+        choice.table = {names[i]: float(means[i]) for i in order}
+        logs, judges = self._log_ranks(race, names, folds, numbers)
+        rehearsal = Rehearsal(logs, judges, values, weights, choice.metric, self.seed)
+        blended, single = rehearsal.judged()
+        choice.single = single
+        alone = self.auto.target is not None or rehearsal.single_is_better
+        if alone:
+            choice.estimate, choice.members = single, {names[order[0]]: 1.0}
+        else:
+            shares = evidence_shares(values, weights, self.seed)
+            shares = np.where(shares < min(SMALL_SHARE, shares.max()), 0.0, shares)
+            choice.members = {names[i]: float(shares[i] / shares.sum()) for i in order if shares[i] > 0}
+            choice.estimate = blended
+        return choice.members
+
+    def _log_ranks(
+        self, race: Race, names: Sequence[str], folds: Sequence[str], numbers: np.ndarray
+    ) -> tuple[np.ndarray, Queries]:
+        """Return minus the logarithms of ranks by each candidate, fold after fold, and the queries they are of."""
+        judges = race.folds.judges.take(numbers)
+        scores = [np.concatenate([_scores(race, name, fold) for fold in folds]) for name in names]
+        return np.array([-np.log(mean_ranks(s, judges)) for s in scores]), judges
+
+    def _fitted(self, members: Mapping[str, float], race: Race) -> Any:
+        """Return the pick, fitted on all queries."""
+        by_name = {c.name: c for c in race.candidates}
+        entries: list[tuple[str, Any, float]] = []
+        for name, share in members.items():
+            candidate = by_name[name]
+            alone = self.auto.target is not None
+            n = self.auto.repeats if candidate.takes_seed and not alone else 1
+            entries += [(name, candidate.ranker(self.seed + i if n > 1 else None), share / n) for i in range(n)]
+        if self.clock.is_limited:
+            entries = self._affordable(entries, race)
+        self.listener.note(f"fitting the pick on all {len(self.given.queries)} queries: {_shares(members)}")
+        options = {} if self.given.query_weight is None else {"sample_weight": self.given.query_weight}
+        if len(entries) == 1:
+            pick = entries[0][1]
+        else:
+            pick = Blend([(name, ranker) for name, ranker, _ in entries], [share for *_, share in entries])
+        fit_within(pick, self.given.queries, self.clock, options)
+        if self.clock.stopped_a_fit:
+            self.choice.notes.append("the time was over in the final fit, which was ended early")
+        return pick
+
+    def _affordable(self, entries: list[tuple[str, Any, float]], race: Race) -> list[tuple[str, Any, float]]:
+        """Return the fits that the time left allows: first one of each member, by share, then more seeds."""
+        seen: dict[str, int] = {}
+        rounds = [(seen.setdefault(name, 0), name, ranker, share) for name, ranker, share in entries]
+        ordered = []
+        for _, name, ranker, share in rounds:
+            ordered.append((seen[name], -share, name, ranker, share))
+            seen[name] += 1
+        ordered.sort(key=lambda entry: entry[:2])
+        left = self.clock.left - 0.03 * self.clock.limit
+        kept: list[tuple[str, Any, float]] = []
+        n = len(race.folds.folds)
+        for number, _, name, ranker, share in ordered:
+            cost = 1.1 * _cost(race, name) * (n / (n - 1) if n > 1 else 1.0)
+            if kept and cost > left:
+                if number == 0:
+                    self.choice.notes.append(f"{name} was left out of the blend for lack of time")
+                continue
+            left -= cost
+            kept.append((name, ranker, share))
+        return kept
+
+
+@dataclass(slots=True)
+class Rehearsal:
+    """The blend and the best single candidate, each chosen on half of the queries and judged on the other half."""
+
+    logs: np.ndarray
+    queries: Queries
+    values: np.ndarray
+    weights: np.ndarray
+    metric: Metric
+    seed: int
+    single_is_better: bool = False
+
+    def judged(self) -> tuple[float, float]:
+        """Return the mean of the metric for the blend and for the best single candidate."""
+        n = self.values.shape[1]
+        defined = ~np.isnan(self.values).any(axis=0)
+        if len(self.values) == 1 or defined.sum() < 4:
+            mean = float(np.average(self.values[0, defined], weights=self.weights[defined])) if defined.any() else 0.0
+            return mean, mean
+        rng = np.random.default_rng(self.seed)
+        blended, single = np.zeros(n), np.zeros(n)
+        for _ in range(HALVINGS):
+            half = rng.permutation(n) < n // 2
+            for choose, judge in ((half, ~half), (~half, half)):
+                seen, weights = self.values[:, choose], self.weights[choose]
+                shares = evidence_shares(seen, weights, self.seed)
+                blended[judge] += self._values(shares)[judge] / HALVINGS
+                means = np.nansum(seen * weights, axis=1)
+                single[judge] += self.values[int(np.argmax(means)), judge] / HALVINGS
+        gain = (single - blended)[defined]
+        error = gain.std() / np.sqrt(len(gain))
+        self.single_is_better = bool(gain.mean() > CLEARLY * error and error > 0)
+        means = [float(np.average(v[defined], weights=self.weights[defined])) for v in (blended, single)]
+        return means[0], means[1]
+
+    def _values(self, shares: np.ndarray) -> np.ndarray:
+        return self.metric.per_query(shares @ self.logs, self.queries.labels, self.queries.offsets)
+
+
+class _PickModel(Model):
+    def __init__(self, pick: Any) -> None:
+        self.pick = pick
+
+    def scores(self, queries: Queries) -> np.ndarray:
+        if queries.order is not None:  # the pick answers in the order of the rows it was given
+            queries = queries.take(np.arange(len(queries)))
+        return np.asarray(self.pick.predict(queries), np.float64)
+
+    def to_arrays(self) -> Arrays:
+        raise NotImplementedError  # Auto saves its pick
+
+
+class _PickScorer(Scorer):
+    accepts_missing: ClassVar[bool] = True  # the pick says whether it does
+    model_class: ClassVar[type[Model]] = _PickModel
+
+
+class _ListPickScorer(_PickScorer):
+    listwise: ClassVar[bool] = True
+
+
+class _Lines:
+    """Tells on standard error what is going on."""
+
+    def note(self, text: str) -> None:
+        print(f"[podium] {text}", file=sys.stderr)
+
+    def start(self, total: int, done: int) -> None: ...
+
+    def finished(self, text: str, seconds_left: float | None = None) -> None:
+        self.note(text)
+
+
+def _cost(race: Race, name: str) -> float:
+    trials = race.trials.get(name, {})
+    return float(np.mean([trial.seconds for trial in trials.values()])) if trials else 0.0
+
+
+def _scores(race: Race, name: str, fold: str) -> np.ndarray:
+    scores = race.trials[name][fold].validation_scores
+    assert scores is not None
+    return scores
+
+
+def _shares(members: Mapping[str, float]) -> str:
+    return ", ".join(f"{name} {share:.0%}" if len(members) > 1 else name for name, share in members.items())
+
+
+def _listed(reasons: Mapping[str, str]) -> str:
+    return "; ".join(f"{name}: {why}" for name, why in reasons.items())

@@ -1,0 +1,199 @@
+"""From a finished comparison to a model: the setting that all folds choose together, fitted on all data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from podium.core.user_objects import import_user_object, is_user_object
+from podium.data.queries import Queries
+from podium.experiments.compare import Silent
+from podium.experiments.plan.blending import BLEND
+from podium.experiments.plan.configuration import plain_parameters
+from podium.experiments.plan.domain import QUERIES
+from podium.experiments.plan.methods import StudyMethod
+from podium.experiments.plan.protocol import parse_protocol
+from podium.experiments.plan.search import ListedSettings, Search
+from podium.experiments.plan.sources import WholeSource, open_source
+from podium.experiments.plan.study import Study
+from podium.experiments.run.carrying import over_folds
+from podium.experiments.run.clock import Clock
+from podium.experiments.run.runner import Listener
+from podium.experiments.run.store import Store, locked
+from podium.experiments.tuning import SettingSearch, Tuning, final_ranker, fit_chosen, fit_within
+from podium.metrics import metric as find_metric
+from podium.models.blend import Blend
+from podium.models.evidence import evidence_shares
+
+if TYPE_CHECKING:
+    from podium.experiments.result.comparison import Comparison
+
+SMALL_SHARE = 0.01
+"""A model with a smaller share in the blend is left out."""
+
+
+def train_from(
+    comparison: Comparison,
+    method: str | None = None,
+    *,
+    data: Any = None,
+    jobs: int | None = 1,
+    minutes: float | None = None,
+    progress: Listener | None = None,
+    clock: Clock | None = None,
+) -> Any:
+    """Return the pick of a comparison, or the named method, fitted on all its data; see :meth:`Comparison.train`."""
+    name = method or comparison.pick
+    if name is None:
+        raise ValueError("the comparison picked no method: name one")
+    if name not in comparison.methods:
+        raise ValueError(f"no method named {name!r} in this comparison; there are {', '.join(comparison.methods)}")
+    listener, clock = progress or Silent(), clock or Clock(minutes)
+    source = _source(comparison, data)
+    configuration = comparison.configuration
+    asked = list(configuration.methods[name].requires) if name == BLEND else [name]
+    methods = [_method(comparison, each) for each in asked]
+    primary = next(
+        (m for m in (comparison.study.metrics if comparison.study else ()) if m.name == comparison.primary), None
+    ) or find_metric(comparison.primary, comparison.convention)
+    study = Study(
+        source,
+        methods,
+        [primary],
+        primary,
+        Search(configuration.search["strategy"], configuration.search["budget"]),
+        configuration.seed,
+        configuration.seeds,
+        configuration.options,
+    )
+    with _store(comparison, study) as store:
+        searches = [
+            SettingSearch(study, store, m, listener, clock, jobs, ListedSettings(_settings(comparison, m, study)))
+            for m in methods
+        ]
+        found = [search.run() for search in searches]
+    queries = source.all_queries()
+    if name != BLEND:
+        return fit_chosen(methods[0], found[0], queries, None, clock, listener)
+    return _blend(methods, searches, queries, clock, listener)
+
+
+def _source(comparison: Comparison, data: Any) -> WholeSource:
+    """Return the data of the comparison; refuse others."""
+    configuration = comparison.configuration
+    if comparison.study is not None and data is None:
+        source: Any = comparison.study.source
+        if not hasattr(source, "all_queries"):
+            raise ValueError("only comparisons on documents of queries can be trained from")
+        return source
+    reading = comparison.run_facts.get("reading") or {}
+    where = data if data is not None else reading.get("path")
+    if where is None and configuration.data.name != "synthetic":
+        raise ValueError("the data of this comparison were in memory: give them again (data)")
+    if where is not None and not isinstance(where, Queries) and not Path(where).exists():
+        raise ValueError(f"the data of this comparison are no longer at {where}: say where they are (data, --data)")
+    if configuration.unit != QUERIES.unit:
+        raise ValueError("only comparisons on documents of queries can be trained from")
+    source = open_source(
+        where,
+        protocol=parse_protocol(configuration.protocol.name),
+        random_state=configuration.seed,
+        columns=reading.get("columns") or {},
+    )
+    if source.fingerprint != configuration.data.fingerprint:
+        raise ValueError(
+            f"{'the data given' if isinstance(where, Queries) else where} are not the data of this comparison: their "
+            f"digest is {source.fingerprint[:12]}, that of the comparison {configuration.data.fingerprint[:12]}. "
+            "Compare again, or train with podium train DATA --tune"
+        )
+    return source
+
+
+def _method(comparison: Comparison, name: str) -> StudyMethod:
+    if comparison.study is not None:
+        return next(m for m in comparison.study.methods if m.name == name)
+    options = comparison.configuration.options
+    if name in QUERIES.floors:
+        return replace(QUERIES.study_method(name, None, {**options, "metric": comparison.primary}), is_floor=True)
+    if name in QUERIES.methods:
+        return QUERIES.study_method(name, None, options)
+    if is_user_object(name):
+        return QUERIES.study_method(name, import_user_object(name), options)
+    raise ValueError(
+        f"{name} is a ranker of your own, which the folder of the run does not hold: call comparison.train({name!r}) "
+        "in the program that compared it, or compare it as module:name"
+    )
+
+
+def _settings(comparison: Comparison, method: StudyMethod, study: Study) -> Any:
+    """Return what was tried on any fold."""
+    seed = comparison.configuration.seeds_of(method.name)[0]
+    if study.search.strategy != "bayes":
+        search, listed = study.search.settings(method, seed), []
+        while (setting := search.ask()) is not None:
+            listed.append(setting)
+        return listed
+    tried: dict[str, dict[str, Any]] = {}
+    for result in comparison.results:
+        if result.method == method.name and result.seed == seed:
+            for trial in result.trials:
+                tried.setdefault(repr(sorted(trial.parameters.items())), _original(trial.parameters, method))
+    return method.settings(list(tried.values()), seed)
+
+
+def _original(parameters: dict[str, Any], method: StudyMethod) -> dict[str, Any]:
+    """Return parameters as the space has them, where the run stored only how they are written."""
+    found = {}
+    for name, value in parameters.items():
+        choices = [choice for choice in method.grid.get(name, ()) if plain_parameters({"": choice})[""] == value]
+        found[name] = choices[0] if choices else value
+    return found
+
+
+@contextmanager
+def _store(comparison: Comparison, study: Study) -> Iterator[Store]:
+    """Hold the store of the comparison, to take trials from and to add those that are missing."""
+    assert comparison.store is not None
+    if comparison.folder is None:
+        yield comparison.store.in_memory(study.configuration)
+        return
+    with locked(comparison.folder):
+        store = Store(comparison.store.path, study.configuration)
+        try:
+            yield store
+        finally:
+            store.close()
+
+
+def _blend(
+    methods: list[StudyMethod], searches: list[SettingSearch], queries: Queries, clock: Clock, listener: Listener
+) -> Any:
+    """Return the blend of all settings that were tried on every fold, with the shares that all folds give."""
+    folds = searches[0].study.source.folds
+    entries, values = [], []
+    for method, search in zip(methods, searches, strict=True):
+        for number, by_fold in sorted(search.tried.items()):
+            if len(by_fold) == len(folds) and all(trial.error is None for trial in by_fold.values()):
+                entries.append((method, search.known[number], over_folds([t.carried for t in by_fold.values()])))
+                values.append(np.concatenate([by_fold[fold].validation_values for fold in folds]))
+    if not entries:
+        raise ValueError("all methods to be blended failed")
+    shares = evidence_shares(np.array(values))
+    members = [
+        (method.name, final_ranker(method, setting, carried, 0), share)
+        for (method, setting, carried), share in zip(entries, shares, strict=True)
+        if share >= min(SMALL_SHARE, shares.max())
+    ]
+    listener.note(f"fitting the {len(members)} members of the blend on all data")
+    blend = Blend([(name, ranker) for name, ranker, _ in members], [float(share) for *_, share in members])
+    fit_within(blend, queries, clock, {})
+    study = searches[0].study
+    trials = [trial for search in searches for by_fold in search.tried.values() for trial in by_fold.values()]
+    blend.tuning_ = Tuning(study.primary, study.random_state, trials, len(folds))
+    blend.trials_ = blend.tuning_.frame()
+    return blend

@@ -1,0 +1,53 @@
+"""Shares in a blend that follow the evidence of validation queries.
+
+With few validation queries the best of many models is mostly luck, and an average is better; with many, the best is
+known, and the average should be of few. The share of a model is the share of bootstrap samples of the queries in which
+it is among the best three: close to equal for models that few queries cannot tell apart, close to a choice on many. A
+model that is below the best one in nearly all samples has no share, even if it is the second best.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+BEST = 3
+"""Places that count."""
+N_SAMPLES = 1000
+BEATEN = 0.975
+"""A model that is below the best one in so many of the samples has no share."""
+
+
+def evidence_shares(values: np.ndarray, query_weight: np.ndarray | None = None, random_state: int = 0) -> np.ndarray:
+    """Return the share of each model, (n_models,); the sum is 1.
+
+    Parameters
+    ----------
+    values : (n_models, n_queries)
+        A metric on each query; a query without a value (NaN) is left out.
+    query_weight : (n_queries,), optional
+    random_state : int
+
+    Examples
+    --------
+    >>> values = np.array([[0.9, 0.8, 0.9, 0.7] * 50, [0.5, 0.4, 0.5, 0.4] * 50])
+    >>> evidence_shares(values)
+    array([1., 0.])
+    >>> evidence_shares(np.array([[0.9, 0.2], [0.1, 1.0], [0.5, 0.5]]))
+    array([0.33333333, 0.33333333, 0.33333333])
+    """
+    defined = ~np.isnan(values).any(axis=0)
+    values = values[:, defined]
+    n_models, n_queries = values.shape
+    if n_queries == 0:
+        return np.full(n_models, 1.0 / n_models)
+    weights = np.ones(n_queries) if query_weight is None else query_weight[defined]
+    draws = np.random.default_rng(random_state).multinomial(n_queries, np.full(n_queries, 1 / n_queries), N_SAMPLES)
+    totals = (draws * weights) @ values.T
+    best = int(np.argmax(values @ weights))
+    beaten = (totals < totals[:, [best]]).mean(axis=0) >= BEATEN
+    # Models with equal totals share their places: the order in which models are given decides nothing.
+    above = (totals[:, None, :] > totals[:, :, None]).sum(axis=2)
+    equal = (totals[:, None, :] == totals[:, :, None]).sum(axis=2)
+    shares = np.clip((BEST - above) / equal, 0.0, 1.0).sum(axis=0)
+    shares[beaten] = 0.0
+    return shares / shares.sum()
