@@ -79,6 +79,12 @@ class Reporter:
             advice = f"finished trials are kept in {self._folder}: repeat the command to resume"
             raise KeyboardInterrupt(f"interrupted; {advice}") from error
 
+    def warn(self, text: str) -> None:
+        """Show a line even if no progress is shown."""
+        quiet, self._quiet = self._quiet, False
+        self.note(text)
+        self._quiet = quiet
+
     def note(self, text: str) -> None:
         if self._quiet:
             return

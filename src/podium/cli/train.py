@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from podium.cli import options, output
+from podium.cli import options, output, selection
 
 if TYPE_CHECKING:
     from podium.data.queries import Queries
@@ -25,16 +25,21 @@ examples:
   podium train clicks.csv --qid-column session --label-column grade --method listmle -o model.podium
   podium train train.txt --loss ListNetLoss --scorer trees --set n_trees=300 -o model.podium
   podium train train.txt --loss mine:loss --scorer mlp -o model.podium
+  podium train train.txt --method lambdamart --tune -o model.podium
+  podium train train.txt --method auto --minutes 10 -o model.podium
+  podium train train.txt --method auto --for solr -o model.podium
+  podium train --from-run podium-runs/train -o model.podium
 
 A folder with a training and a validation file trains on the one and reports the other. module:name is a class, an
 object or a function of your own, in a module of the current folder or an installed one.
-To have hyper-parameters chosen for you, see `podium compare`."""
+--tune chooses the setting of a method, --method auto the method as well; --from-run trains what `podium compare`
+found."""
 
 
 def configure(parser: options.Parser) -> None:
-    parser.option("data DATA", f"training data ({options.DATA_HELP}), or the folder of one fold")
-    what = parser.add_mutually_exclusive_group(required=True)
-    what.add_argument("--method", metavar="NAME", help="a name that `podium methods` lists, or module:name")
+    parser.option("data DATA", f"training data ({options.DATA_HELP}), or the folder of one fold", nargs="?")
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("--method", metavar="NAME", help="a name that `podium methods` lists, auto, or module:name")
     what.add_argument("--loss", metavar="NAME", help="a class of podium.losses, such as ListNetLoss, or module:name")
     parser.option(
         "--scorer NAME",
@@ -53,6 +58,7 @@ def configure(parser: options.Parser) -> None:
     options.add_normalize_option(parser)
     options.add_metrics_options(parser, "ndcg@10")
     options.add_seed_option(parser)
+    selection.add_options(parser)
     parser.option("--verbose", "show the training, iteration by iteration")
     parser.option("--json", "print the summary as JSON")
     options.add_data_options(parser)
@@ -108,12 +114,14 @@ class Trained:
 def run(arguments: argparse.Namespace) -> int:
     from podium.metrics import import_metrics, metric
 
+    selection.check(arguments)
     names = import_metrics(arguments.metrics)
     # A mistake in a name should not surface after the training.
     metrics = [metric(name, arguments.convention) for name in names]
     if not metrics:
         raise ValueError("--metrics names no metric: give at least one, such as ndcg@10")
-    trained = _train(arguments, metrics[0])
+    trained = _train(arguments, metrics)
+    selection.add_export_line(trained, arguments)
     _require_progress(trained)
     _save(trained, arguments)
     _report(trained, names, arguments)
@@ -122,14 +130,24 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _train(arguments: argparse.Namespace, watched: Metric) -> Trained:
-    """Return the ranker that the options describe, fitted; ``watched`` decides when to stop on validation data."""
+def _train(arguments: argparse.Namespace, metrics: list[Metric]) -> Trained:
+    """Return the ranker that the options describe, fitted; the first metric that can tell decides when to stop."""
     from podium.files.models import require_savable
     from podium.rankers.methods import accepted
 
+    began = time.perf_counter()
+    if arguments.from_run is not None:
+        name, ranker, lines, facts, source = selection.from_run(arguments, began)
+        return Trained(name, ranker, Data({}, source), time.perf_counter() - began, lines, facts)
+    if arguments.tune or arguments.method == selection.AUTO:
+        data = _read(arguments)
+        choose = selection.tuned if arguments.tune else selection.auto
+        ranker, lines, facts = choose(arguments, data.training, data.validation, metrics, began)
+        return Trained(arguments.method, ranker, data, time.perf_counter() - began, lines, facts)
     ranker = _build(arguments)
     require_savable(ranker)
     data = _read(arguments)
+    watched = selection.watched(metrics, data.validation)
     began = time.perf_counter()
     given = {"eval_set": data.validation, "eval_metric": watched}
     ranker.fit(data.training, **accepted(ranker.fit, given))
@@ -152,7 +170,7 @@ def _save(trained: Trained, arguments: argparse.Namespace) -> None:
     from podium.rankers.methods import accepted
 
     facts = {"command": arguments.typed, "method": trained.name, "data": trained.data.facts, **trained.facts}
-    given = {"dataset": arguments.data, "provenance": facts}
+    given = {"dataset": arguments.data or trained.data.facts["training"].get("file"), "provenance": facts}
     trained.ranker.save(arguments.out, **accepted(trained.ranker.save, given))
 
 

@@ -58,7 +58,7 @@ class Auto(BaseRanker):
     ----------
     metric : str or Metric, optional
         What candidates are judged by; by default the ``eval_metric`` of ``fit``, NDCG@10. If it cannot tell methods
-        apart on these labels, NDCG or MAP takes its place, with a warning.
+        apart on these labels, NDCG or MAP takes its place, and that is said. Of several, the first that can tell.
     methods : sequence of str, optional
         Methods to choose from; by default those that are good in general.
     minutes : float, optional
@@ -89,7 +89,7 @@ class Auto(BaseRanker):
     ('Blend', True)
     """
 
-    metric: str | Metric | None = None
+    metric: str | Metric | Sequence[str | Metric] | None = None
     methods: Sequence[str] | None = None
     minutes: float | None = None
     target: str | None = None
@@ -196,7 +196,7 @@ class Selection:
         queries, validation = self.given.queries, self.given.validation
         asked = self.auto.metric if self.auto.metric is not None else self.given.eval_metric
         judges = queries if validation is None else validation
-        measure, notes = first_that_tells([named(asked, "standard")], judges)
+        measure, notes = first_that_tells(named(asked, "standard"), judges)
         for line in notes:
             warn(self.listener, line)
         entered = candidates(queries, self.auto.methods, self.seed)

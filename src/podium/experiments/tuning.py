@@ -49,7 +49,7 @@ def tune(
     queries: Queries,
     *,
     space: Mapping[str, Sequence[Any]] | None = None,
-    metric: str | Metric = "ndcg@10",
+    metric: str | Metric | Sequence[str | Metric] = "ndcg@10",
     convention: str = "standard",
     search: str | None = None,
     budget: int | None = None,
@@ -80,7 +80,8 @@ def tune(
         What to try for each parameter, ``{"n_leaves": [7, 31]}``: values, or a space of
         :mod:`podium.rankers.spaces`. By default the method's own.
     metric : str or Metric
-        What a setting is judged by. If it cannot tell methods apart on these labels, NDCG or MAP takes its place.
+        What a setting is judged by. If it cannot tell methods apart on these labels, NDCG or MAP takes its place. Of
+        several, the first that can tell.
     convention : str
         The rules that the metric follows.
     search : {"grid", "random", "bayes"}, optional
@@ -123,7 +124,7 @@ def tune(
     """
     clock = clock or Clock(minutes)
     listener = progress or Silent()
-    measure, notes = first_that_tells([named(metric, convention)], eval_set if eval_set is not None else queries)
+    measure, notes = first_that_tells(named(metric, convention), eval_set if eval_set is not None else queries)
     for line in notes:
         warn(listener, line)
     strategy = Search(search or ("grid" if budget is None else "random"), _budget(search, budget, clock))
@@ -338,9 +339,14 @@ def search_store(study: Study, out: str | Path | None) -> Iterator[Store]:
         yield store
 
 
-def named(asked: str | Metric, convention: str) -> Metric:
-    """Return the metric that a name stands for."""
-    return find_metric(import_metrics([asked])[0], convention) if isinstance(asked, str) else asked
+def named(asked: str | Metric | Sequence[str | Metric], convention: str) -> list[Metric]:
+    """Return the metrics that names stand for."""
+    several = [asked] if isinstance(asked, str | Metric) else asked
+    return [_named(m, convention) if isinstance(m, str) else m for m in several]
+
+
+def _named(name: str, convention: str) -> Metric:
+    return find_metric(import_metrics([name])[0], None if "(" in name else convention)
 
 
 def warn(listener: Listener, line: str) -> None:

@@ -1,0 +1,253 @@
+"""``podium train`` where more than a fit is asked for: tuning, ``auto``, and the pick of a finished comparison."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from podium.cli import options, output
+
+if TYPE_CHECKING:
+    from podium.cli.train import Trained
+    from podium.data.queries import Queries
+    from podium.metrics import Metric
+
+AUTO = "auto"
+SUFFIXES = {"onnx": "onnx", "lightgbm": "txt", "sql": "sql"}
+"""Of exported files, where it is not ``json``."""
+PREFERRED = ("solr", "opensearch", "onnx", "lightgbm", "sql")
+"""The format that is proposed is the first of these that takes the model."""
+
+
+def add_options(parser: options.Parser) -> None:
+    """Add the options of tuning, of ``auto`` and of training from a run."""
+    group = parser.add_argument_group("choosing a setting or a method")
+    group.add_argument(
+        "--tune",
+        action="store_true",
+        help="search for the setting by cross-validation over whole queries, or on --valid",
+    )
+    group.add_argument(
+        "--search", choices=("grid", "random", "bayes"), help="how to search (default: grid; random with --budget)"
+    )
+    group.add_argument("--budget", metavar="N", type=options.positive, help="settings to try, for random and bayes")
+    group.add_argument(
+        "--minutes",
+        metavar="M",
+        type=minutes,
+        help="time for all: search, final fit and writing. If no setting is tried in it, the default is trained",
+    )
+    group.add_argument(
+        "--for",
+        metavar="FORMAT",
+        dest="target",
+        help="with --method auto: choose a model that this format of `podium export` takes",
+    )
+    group.add_argument(
+        "--from-run",
+        metavar="RUN",
+        type=Path,
+        help="the folder of a finished `podium compare`: train its pick, or --method, on all its data",
+    )
+    group.add_argument("--data", metavar="MOVED", dest="moved", help="with --from-run: where its data are now")
+    group.add_argument(
+        "--trials", metavar="DIR", type=Path, help="folder that keeps the trials (default: podium-runs/<data>-<method>)"
+    )
+    group.add_argument("--jobs", metavar="N", type=options.positive, help="worker processes (default: one per core)")
+    group.add_argument("--quiet", action="store_true", help="show no progress on standard error")
+
+
+def minutes(text: str) -> float:
+    """Parse a positive number of minutes."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a positive number of minutes")
+    return value
+
+
+def check(arguments: argparse.Namespace) -> None:
+    """Raise ValueError if options do not go together."""
+    searching = arguments.tune or arguments.method == AUTO
+    if arguments.from_run is not None:
+        given = {"DATA": arguments.data, "--tune": arguments.tune, "--loss": arguments.loss, "--valid": arguments.valid}
+        given |= {"--set": arguments.settings, "--for": arguments.target, "--search": arguments.search}
+        if wrong := [name for name, value in given.items() if value]:
+            where = " (the data of a run that were moved: --data)" if wrong[0] == "DATA" else ""
+            raise ValueError(f"--from-run takes data and settings from the run: leave out {wrong[0]}{where}")
+        return
+    if arguments.data is None:
+        raise ValueError("give the training data, or --from-run RUN")
+    if not (arguments.method or arguments.loss):
+        raise ValueError("give --method NAME, --method auto, --loss NAME or --from-run RUN")
+    if arguments.moved is not None:
+        raise ValueError("--data goes with --from-run")
+    if arguments.target is not None and arguments.method != AUTO:
+        raise ValueError("--for goes with --method auto")
+    if (arguments.search or arguments.budget) and not arguments.tune:
+        raise ValueError("--search and --budget go with --tune")
+    if arguments.minutes and not searching:
+        raise ValueError("--minutes goes with --tune and with --method auto")
+    if arguments.method == AUTO and (arguments.tune or arguments.settings):
+        raise ValueError("--method auto chooses settings itself: leave out --tune and --set")
+    if arguments.tune and arguments.loss:
+        raise ValueError("--tune goes with --method: for a loss on a scorer, podium.tune takes a ranker and a space")
+
+
+def watched(metrics: list[Metric], valid: Queries | None) -> Metric:
+    """Return the first metric that can tell on validation data; say so if that is not the first."""
+    from podium.experiments.plan.telling import first_that_tells
+
+    if valid is None:
+        return metrics[0]
+    found, lines = first_that_tells(metrics, valid)
+    for line in lines:
+        output.note(line)
+    return found
+
+
+def tuned(
+    arguments: argparse.Namespace, train: Queries, valid: Queries | None, metrics: list[Metric], began: float
+) -> tuple[Any, list[str], dict[str, Any]]:
+    """Return the tuned ranker, lines that say what was chosen, and the same as facts."""
+    from podium.experiments.run.clock import Clock
+    from podium.experiments.tuning import tune
+
+    folder = _folder(arguments)
+    with output.Reporter(arguments.quiet, folder) as reporter:
+        ranker = tune(
+            arguments.method,
+            train,
+            metric=metrics,
+            search=arguments.search,
+            budget=arguments.budget,
+            eval_set=valid,
+            normalize=options.normalization(arguments),
+            settings=dict(arguments.settings),
+            random_state=arguments.seed,
+            out=folder,
+            jobs=arguments.jobs,
+            progress=reporter,
+            clock=Clock(arguments.minutes, began),
+        )
+    return ranker, _tuning_lines(ranker.tuning_), {"tuning": ranker.tuning_.as_dict()}
+
+
+def auto(
+    arguments: argparse.Namespace, train: Queries, valid: Queries | None, metrics: list[Metric], began: float
+) -> tuple[Any, list[str], dict[str, Any]]:
+    """Return the pick of ``Auto``, lines that say what was chosen, and the same as facts."""
+    from podium.experiments.auto import Auto
+    from podium.experiments.run.clock import Clock
+
+    folder = _folder(arguments)
+    chooser = Auto(
+        metric=metrics, target=arguments.target, n_jobs=arguments.jobs, out=folder, random_state=arguments.seed
+    )
+    clock = Clock(arguments.minutes, began)
+    with output.Reporter(arguments.quiet, folder) as reporter:
+        chooser.fit(train, eval_set=valid, progress=reporter, clock=clock)
+    choice = chooser.choice_
+    picked = ", ".join(
+        f"{name} {share:.0%}" if len(choice.members) > 1 else name for name, share in choice.members.items()
+    )
+    lines = [f"  pick: {'a blend of ' * (len(choice.members) > 1)}{picked}"]
+    if choice.estimate == choice.estimate:
+        lines.append(
+            f"  {choice.metric} {choice.estimate:.4f} on queries that did not choose it ({choice.protocol}); "
+            f"the best single method {choice.single:.4f}"
+        )
+    if choice.dropped:
+        lines.append("  left out: " + "; ".join(f"{name} ({why})" for name, why in _by_reason(choice.dropped)))
+    lines += [f"  {note}" for note in choice.notes]
+    return chooser.pick_, lines, {"auto": choice.as_dict()}
+
+
+def from_run(arguments: argparse.Namespace, began: float) -> tuple[str, Any, list[str], dict[str, Any], dict[str, Any]]:
+    """Return a method of a finished comparison, its ranker fitted on all data, lines, facts, and those of the data."""
+    from podium.experiments.result.comparison import Comparison
+    from podium.experiments.run.clock import Clock
+
+    comparison = Comparison.load(arguments.from_run)
+    name = arguments.method or comparison.pick
+    with output.Reporter(arguments.quiet, arguments.from_run) as reporter:
+        ranker = comparison.train(
+            arguments.method,
+            data=arguments.moved,
+            jobs=arguments.jobs,
+            progress=reporter,
+            clock=Clock(arguments.minutes, began),
+        )
+    facts = {"run": str(arguments.from_run), "tuning": ranker.tuning_.as_dict()}
+    data = {
+        "file": arguments.moved or (comparison.run_facts.get("reading") or {}).get("path"),
+        "digest": comparison.configuration.data.fingerprint,
+        "rows": ranker.n_documents_,
+        "queries": ranker.n_queries_,
+    }
+    trained_on = f"  fitted on all {ranker.n_queries_} queries of the run, {ranker.n_documents_} documents"
+    return str(name), ranker, [trained_on, *_tuning_lines(ranker.tuning_)], facts, {"training": data}
+
+
+def add_export_line(trained: Trained, arguments: argparse.Namespace) -> None:
+    """Add to what is told about a model the command that exports it."""
+    command, others = export_line(trained.ranker, arguments, arguments.target)
+    trained.facts["export"] = command or None
+    if command:
+        also = f"   (also: {', '.join(others)})" if others and arguments.target is None else ""
+        trained.lines.append(f"To export it: {command}{also}")
+    else:
+        trained.lines.append(
+            "No format of `podium export` takes this model; a small one that learns its scores can be exported: "
+            "podium train … --distill lambdamart"
+        )
+
+
+def export_line(ranker: Any, arguments: argparse.Namespace, target: str | None = None) -> tuple[str, list[str]]:
+    """Return the command that exports this model, and the other formats that take it; an empty one if none does."""
+    from podium.export.api import export_formats
+
+    formats = export_formats(ranker)
+    chosen = target or next((name for name in (*PREFERRED, *formats) if name in formats), None)
+    if chosen is None or chosen not in formats:
+        return "", []
+    model = Path(arguments.out)
+    file = model.with_name(f"{model.name.removesuffix('.podium')}.{chosen}.{SUFFIXES.get(chosen, 'json')}")
+    words = ["podium", "export", str(model), "--format", chosen, "-o", str(file)]
+    data = arguments.data or arguments.moved
+    if data and Path(data).is_file():
+        words += ["--check", data]
+    return shlex.join(words), [name for name in formats if name != chosen]
+
+
+def _tuning_lines(found: Any) -> list[str]:
+    if not found.parameters and found.chosen is None:
+        return [f"  {note}" for note in found.notes]
+    chosen = ", ".join(f"{name}={value}" for name, value in found.as_dict()["parameters"].items()) or "nothing to set"
+    how = f"cross-validation on {found.n_folds} folds" if found.n_folds > 1 else "the validation part"
+    lines = [f"  chosen among {found.n_settings} settings by {how}: {chosen}; {found.metric} {found.value:.4f}"]
+    if found.carried and found.n_folds > 1:
+        carried = ", ".join(f"{name}={value}" for name, value in found.carried.items())
+        lines.append(f"  carried over, the median over folds: {carried}")
+    return lines + [f"  {note}" for note in found.notes]
+
+
+def _by_reason(dropped: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Return the names that were left out for each reason."""
+    reasons: dict[str, list[str]] = {}
+    for name, why in dropped.items():
+        reasons.setdefault(why, []).append(name)
+    return [(", ".join(names), why) for why, names in reasons.items()]
+
+
+def _folder(arguments: argparse.Namespace) -> Path:
+    if arguments.trials is not None:
+        return Path(arguments.trials)
+    path = Path(arguments.data).resolve()
+    name = path.name if path.is_dir() else path.name.split(".")[0]
+    return Path("podium-runs") / f"{name}-{arguments.method.replace(':', '.')}"
