@@ -27,7 +27,7 @@ def test_best_feature_is_the_best_of_all(queries) -> None:
     assert (ranker.feature_, ranker.direction_) == max(merits, key=merits.get)
     assert ranker.score(queries) == pytest.approx(max(merits.values()))
     np.testing.assert_allclose(ranker.predict(queries), ranker.direction_ * queries.features[:, ranker.feature_])
-    assert f"feature {ranker.feature_}" in ranker.convergence_.message
+    assert f"feature {ranker.feature_ + 1} " in ranker.convergence_.message
 
 
 def test_downwards_features_count(queries) -> None:
