@@ -18,9 +18,10 @@ from podium.export.notes import described, on_intercept, on_missing_values, page
 from podium.export.portable import Linear, Network, Portable, Trees
 from podium.export.single_precision import at_ordinal, floor32, ordinal, require_float32, shortest, sums32
 from podium.export.target import Options, Target, register
+from podium.numerics.trees.forest import Forest
 
 SLACK = np.float32(1e-6)
-_PACKAGE = "org.apache.solr.ltr.model"
+_PACKAGE = "org.apache.solr.ltr"
 _ACTIVATIONS = {"linear": "identity", "tanh": "tanh", "relu": "relu"}
 _TITLE = "Solr"
 
@@ -42,19 +43,58 @@ def before_slack(thresholds: np.ndarray) -> np.ndarray:
     return at_ordinal(low)
 
 
+def scales(forest: Forest) -> np.ndarray:
+    """Return (n_features,) powers of two, by which features are multiplied before Solr compares them with thresholds.
+
+    No float32 plus the slack is a threshold close to 0, such as 3e-7, -0.003 or the 1e-35 by which LightGBM separates
+    zeros. Multiplied by a power of two, which changes no decision, it is so large that adding the slack does not change
+    it. Features that need no scale have 1, as have those that also have thresholds too large for it.
+    """
+    wanted = floor32(forest.threshold)
+    missed = before_slack(forest.threshold) + SLACK != wanted
+    sizes = np.abs(wanted.astype(np.float64))
+    found = np.ones(forest.n_features)
+    for feature in np.unique(forest.feature[missed]).tolist():
+        here = forest.feature == feature
+        for least in (sizes[missed & here].min(), sizes[missed & here & (sizes > _ZEROS)].min(initial=np.inf)):
+            exponent = max(np.ceil(np.log2(_UNMOVED / least)), 0.0)
+            if exponent + np.log2(max(sizes[here].max(), 1.0)) < _LARGEST:
+                found[feature] = 2.0**exponent
+                break
+    return found
+
+
+_UNMOVED = 64.0
+"""A float32 of this size does not change when the slack is added."""
+_ZEROS = 1e-30
+"""Thresholds smaller than that only separate zeros."""
+_LARGEST = 126
+"""Both 2 to this power and its inverse are float32 numbers."""
+
+
 def _write(model: Portable, options: Options) -> str:
     name = options["name"]
     content = {
         "store": options.get("store", name),
         "name": name,
-        "class": f"{_PACKAGE}.{_CLASSES[type(model)]}",
-        "features": [{"name": feature} for feature in model.feature_names],
+        "class": f"{_PACKAGE}.model.{_CLASSES[type(model)]}",
+        "features": _features(model),
         "params": _params(model),
     }
     return json.dumps(content, ensure_ascii=False, indent=None if isinstance(model, Trees) else 1) + "\n"
 
 
 _CLASSES = {Linear: "LinearModel", Trees: "MultipleAdditiveTreesModel", Network: "NeuralNetworkModel"}
+
+
+def _features(model: Portable) -> list[Node]:
+    features: list[Node] = [{"name": name} for name in model.feature_names]
+    if isinstance(model, Trees):
+        for feature, scale in zip(features, scales(model.forest).tolist(), strict=True):
+            if scale != 1:
+                params = {"avg": "0.0", "std": repr(1.0 / scale)}
+                feature["norm"] = {"class": f"{_PACKAGE}.norm.StandardNormalizer", "params": params}
+    return features
 
 
 def _params(model: Portable) -> Node:
@@ -76,7 +116,7 @@ def _params(model: Portable) -> Node:
 def _trees(model: Trees) -> list[Node]:
     forest = model.forest
     require_float32(forest.leaf_value, "a leaf value", _TITLE)
-    thresholds = before_slack(forest.threshold)
+    thresholds = before_slack(floor32(forest.threshold) * scales(forest)[forest.feature])
 
     def split(node: int, number: int, left: Node, right: Node) -> Node:
         feature = model.feature_names[forest.feature[node]]
@@ -95,7 +135,7 @@ def _companions(model: Portable, file: str, options: Options) -> dict[str, str]:
         {
             "store": store,
             "name": feature,
-            "class": "org.apache.solr.ltr.feature.FieldValueFeature",
+            "class": f"{_PACKAGE}.feature.FieldValueFeature",
             "params": {"field": feature},
         }
         for feature in model.feature_names
@@ -138,7 +178,8 @@ def _companions(model: Portable, file: str, options: Options) -> dict[str, str]:
     if isinstance(model, Trees):
         notes.append(
             "Solr adds 1e-6 to each threshold as it loads the model; the thresholds in the file are lower by as much. "
-            "Values closer to 0 than 1e-13 are not told apart."
+            "Features with thresholds so close to 0 that this is not possible are multiplied by a power of two (their "
+            "`norm`)."
         )
     return {
         "README.md": page(f"{described(model)} for Solr", file, sections, notes),
@@ -150,7 +191,12 @@ def _emulate(path: Path, X: np.ndarray) -> np.ndarray:
     content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     names = [feature["name"] for feature in content["features"]]
     columns = {name: j for j, name in enumerate(names)}
-    rows, params = np.asarray(X, np.float32), content["params"]
+    rows, params = np.array(X, np.float32), content["params"]
+    for column, feature in enumerate(content["features"]):
+        if "norm" in feature:
+            norm = feature["norm"]["params"]
+            with np.errstate(over="ignore"):
+                rows[:, column] = (rows[:, column] - np.float32(norm["avg"])) / np.float32(norm["std"])
     kind = content["class"].rpartition(".")[2]
     if kind == "LinearModel":
         weights = np.array([params["weights"][name] for name in names], np.float32)

@@ -49,7 +49,7 @@ def _number(value: float) -> str:
 
 def _dump(model: Trees) -> Node:
     forest = model.forest
-    above = np.nextafter(forest.threshold, np.inf)
+    above = np.minimum(np.nextafter(forest.threshold, np.inf), np.finfo(np.float64).max)  # JSON has no infinity
     default_left = goes_left_if_missing(forest)
 
     def split(node: int, number: int, left: Node, right: Node) -> Node:
