@@ -23,9 +23,9 @@ def solr(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Solr]:
     command = ["java", "-cp", jars("solr"), str(HERE / "solr" / "SolrServer.java"), str(home), "0"]
     log = (home.parent / "log.txt").open("w+")
     server = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True)
+    assert server.stdout is not None
+    assert server.stdin is not None
     try:
-        assert server.stdout is not None
-        assert server.stdin is not None
         for line in server.stdout:
             if line.startswith("listening on "):
                 yield Solr(line.split()[-1])
