@@ -37,6 +37,8 @@ def print_comparison(comparison: Comparison) -> None:
         print(comparison)
     if comparison.folder:
         print(f"\nReport: {comparison.folder / 'report.html'}")
+    if comparison.train_command:
+        print(f"To train {comparison.pick}, the pick, on all these data:\n  {comparison.train_command}")
 
 
 def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], numbers: Sequence[int] = ()) -> None:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from podium.experiments.report.html import figure, section
 from podium.experiments.report.leaderboard import leaderboard
 from podium.experiments.report.page_data import embedded, page_data
-from podium.experiments.report.provenance import by_fold, choices, failures, setup, warnings
+from podium.experiments.report.provenance import by_fold, choices, failures, next_step, setup, warnings
 from podium.experiments.report.published import published
 from podium.experiments.result.table import seconds, title, units
 
@@ -36,7 +36,7 @@ def page(comparison: Comparison) -> str:
     content = page_data(comparison)
     heading = escape(title(comparison))
     outcome = [part(comparison) for part in (failures, leaderboard, published)]
-    provenance = [part(comparison) for part in (by_fold, choices, warnings, setup)]
+    provenance = [part(comparison) for part in (by_fold, choices, warnings, setup, next_step)]
     body = "\n".join(filter(None, [*outcome, *_charts(comparison, content), *provenance]))
     script = _script()
     return (

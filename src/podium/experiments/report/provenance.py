@@ -75,6 +75,15 @@ def warnings(comparison: Comparison) -> str:
     return section("warnings", "Warnings", bullets(warning_lines(comparison)))
 
 
+def next_step(comparison: Comparison) -> str:
+    """Return the command that makes a model of what was picked."""
+    command = comparison.train_command
+    if command is None:
+        return ""
+    lead = f"{comparison.pick}, picked without the test parts, is fitted on all these data by"
+    return section("train", "Train the pick", f"<pre><code>{escape(command)}</code></pre>", lead=lead)
+
+
 def setup(comparison: Comparison) -> str:
     """Return everything needed to reproduce the figures, and the figures as files."""
     configuration = comparison.configuration

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -10,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from podium.core.atomic import atomic_write
+from podium.core.user_objects import is_user_object
+from podium.experiments.plan.blending import BLEND
 from podium.experiments.plan.configuration import Configuration
 from podium.experiments.plan.rehearsal import REHEARSAL, pick
 from podium.experiments.report.page import page
@@ -20,6 +23,7 @@ from podium.experiments.result.summary import Estimate, MethodSummary, one_per_f
 from podium.experiments.result.table import markdown, plain_text
 from podium.experiments.run.outcomes import Result, ResultArrays
 from podium.experiments.run.store import Store
+from podium.rankers.methods import METHODS
 
 if TYPE_CHECKING:
     import polars
@@ -199,6 +203,15 @@ class Comparison:
             return pick(self.rehearsal)
         rows = [row for row in self.learners if not np.isnan(row.validation)]
         return max(rows, key=lambda row: row.validation).method if rows else None
+
+    @property
+    def train_command(self) -> str | None:
+        """The command that trains the pick on all data; None if there is no pick, or if only a program has it."""
+        pick = self.pick
+        known = pick is not None and (pick in (*METHODS, BLEND) or is_user_object(pick))
+        if self.folder is None or not known or self.configuration.unit != "query":
+            return None
+        return f"podium train --from-run {shlex.quote(str(self.folder))} -o model.podium"
 
     def train(self, method: str | None = None, **options: Any) -> Any:
         """Return a method, by default the pick, fitted on all data of the comparison.
