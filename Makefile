@@ -5,7 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test test-extras lint bench reproduce clean
+.PHONY: demo test test-extras engines lint bench reproduce clean
 
 demo: $(VENV)/.installed
 	$(BIN)/podium compare --out podium-runs/demo
@@ -27,6 +27,13 @@ lint: $(VENV)/.installed-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# The search engines that exported models are tested in: their jars, by Maven (and Java 17 with a compiler), next to the programs that run them.
+ENGINES := $(patsubst tests/engines/%/pom.xml,%,$(wildcard tests/engines/*/pom.xml))
+engines: $(ENGINES:%=tests/engines/%/lib)
+
+tests/engines/%/lib: tests/engines/%/pom.xml
+	mvn --batch-mode --quiet --file $< dependency:copy-dependencies -DoutputDirectory=lib -DincludeScope=runtime
 
 # Each benchmark runs Podium and the named peers in one process and prints the ratios.
 bench: $(VENV)/.installed-bench
