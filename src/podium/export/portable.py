@@ -163,8 +163,8 @@ def portable_kind(ranker: Any) -> type[Portable]:
 
 
 def unwrapped(ranker: Any) -> Any:
-    """Return the fitted ranker inside one that only chose it."""
-    while isinstance(inner := getattr(ranker, "ranker_", None), FittedEstimator):
+    """Return the fitted ranker inside one that only chose it, such as :class:`podium.Auto`."""
+    while isinstance(inner := getattr(ranker, "pick_", None), FittedEstimator):
         ranker = inner
     return ranker
 

@@ -169,7 +169,7 @@ def _companions(model: Portable, file: str, options: Options) -> dict[str, str]:
 
 def _emulate(path: Path, X: np.ndarray) -> np.ndarray:
     stored = json.loads(path.read_text(encoding="utf-8"))["model"]["model"]
-    rows = np.asarray(X, np.float32)
+    rows = np.nan_to_num(np.array(X, np.float32), nan=0.0, posinf=np.inf, neginf=-np.inf)
     if stored["type"] == RANKLIB:
         return _emulate_ranklib(stored["definition"], rows)
     definition = json.loads(stored["definition"])

@@ -46,7 +46,7 @@ def before_slack(thresholds: np.ndarray) -> np.ndarray:
 def scales(forest: Forest) -> np.ndarray:
     """Return (n_features,) powers of two, by which features are multiplied before Solr compares them with thresholds.
 
-    No float32 plus the slack is a threshold close to 0, such as 3e-7, -0.003 or the 1e-35 by which LightGBM separates
+    No float32 plus the slack is a threshold close to 0, such as 3e-7 or the 1e-35 by which LightGBM separates
     zeros. Multiplied by a power of two, which changes no decision, it is so large that adding the slack does not change
     it. Features that need no scale have 1, as have those that also have thresholds too large for it.
     """
@@ -55,10 +55,10 @@ def scales(forest: Forest) -> np.ndarray:
     sizes = np.abs(wanted.astype(np.float64))
     found = np.ones(forest.n_features)
     for feature in np.unique(forest.feature[missed]).tolist():
-        here = forest.feature == feature
-        for least in (sizes[missed & here].min(), sizes[missed & here & (sizes > _ZEROS)].min(initial=np.inf)):
-            exponent = max(np.ceil(np.log2(_UNMOVED / least)), 0.0)
-            if exponent + np.log2(max(sizes[here].max(), 1.0)) < _LARGEST:
+        own, hard = sizes[forest.feature == feature], sizes[missed & (forest.feature == feature)]
+        for tried in (hard, hard[hard > _ZEROS]):
+            exponent = max(np.ceil(np.log2(_UNMOVED / tried.min())), 0.0) if len(tried) else 0.0
+            if exponent + np.log2(max(own.max(), 1.0)) < _LARGEST:
                 found[feature] = 2.0**exponent
                 break
     return found
@@ -191,7 +191,7 @@ def _emulate(path: Path, X: np.ndarray) -> np.ndarray:
     content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     names = [feature["name"] for feature in content["features"]]
     columns = {name: j for j, name in enumerate(names)}
-    rows, params = np.array(X, np.float32), content["params"]
+    rows, params = np.nan_to_num(np.array(X, np.float32), nan=0.0, posinf=np.inf, neginf=-np.inf), content["params"]
     for column, feature in enumerate(content["features"]):
         if "norm" in feature:
             norm = feature["norm"]["params"]
