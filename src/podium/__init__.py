@@ -47,6 +47,7 @@ _NAMES = {
     "podium.metrics.definition": ("metric",),
     "podium.metrics.evaluation": ("evaluate",),
     "podium.models.blend": ("Blend",),
+    "podium.models.distill": ("distill",),
     "podium.rankers.adapter": ("adapt",),
     "podium.rankers.presets.adarank": ("AdaRank",),
     "podium.rankers.presets.boltzrank": ("BoltzRank",),

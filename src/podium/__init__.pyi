@@ -38,6 +38,7 @@ from podium.files.models import load as load
 from podium.metrics.definition import metric as metric
 from podium.metrics.evaluation import evaluate as evaluate
 from podium.models.blend import Blend as Blend
+from podium.models.distill import distill as distill
 from podium.rankers.adapter import adapt as adapt
 from podium.rankers.presets.adarank import AdaRank as AdaRank
 from podium.rankers.presets.boltzrank import BoltzRank as BoltzRank
@@ -127,6 +128,7 @@ __all__ = [
     "compare",
     "compare_ratings",
     "data",
+    "distill",
     "evaluate",
     "evaluate_ratings",
     "experiments",

@@ -32,6 +32,9 @@ class FittedEstimator(Fields, Registered, BaseEstimator):  # type: ignore[misc]
     provenance_: dict[str, Any]
     """Of a loaded ranker: data, command, date and versions, as far as they were known when it was saved."""
 
+    distillation_: dict[str, Any]
+    """Of a student of :func:`podium.distill`: the teacher's figures and its own."""
+
     def _loss(self) -> Loss | None:
         """Return the loss that this ranker's parameters describe; None if it is not trained on one."""
         return None
@@ -52,7 +55,8 @@ class FittedEstimator(Fields, Registered, BaseEstimator):  # type: ignore[misc]
 
     def _set_fit(self, fit: Fit) -> Self:
         """Store the result of training."""
-        self.__dict__.pop("provenance_", None)  # that of the model before
+        for of_the_model_before in ("provenance_", "distillation_"):
+            self.__dict__.pop(of_the_model_before, None)
         self.model_, self.loss_parameters_, self.convergence_ = fit.model, fit.loss_parameters, fit.convergence
         self.n_iter_ = fit.convergence.n_iter
         return self
@@ -60,7 +64,10 @@ class FittedEstimator(Fields, Registered, BaseEstimator):  # type: ignore[misc]
     def _stored_fit(self) -> tuple[dict[str, Any], Arrays]:
         """Return the result of fitting: JSON, and arrays and texts by name."""
         model = {f"model.{name}": value for name, value in self.model_.to_arrays().items()}
-        return {"convergence": self.convergence_.as_dict()}, {**model, "loss_parameters": self.loss_parameters_}
+        fitted: dict[str, Any] = {"convergence": self.convergence_.as_dict()}
+        if hasattr(self, "distillation_"):
+            fitted["distillation"] = self.distillation_
+        return fitted, {**model, "loss_parameters": self.loss_parameters_}
 
     def _restore_fit(self, fitted: dict[str, Any], arrays: Arrays) -> None:
         """Become the ranker that :meth:`_stored_fit` describes; raise ValueError or KeyError if there is none.
@@ -70,6 +77,8 @@ class FittedEstimator(Fields, Registered, BaseEstimator):  # type: ignore[misc]
         loss = self._loss()
         loss_parameters = require_array(arrays, "loss_parameters", (0 if loss is None else loss.n_parameters,))
         self._set_fit(Fit(self.model_, loss_parameters, Convergence.from_dict(fitted["convergence"])))
+        if "distillation" in fitted:
+            self.distillation_ = dict(fitted["distillation"])
 
     def _require_fitted(self) -> None:
         if not hasattr(self, "model_"):
