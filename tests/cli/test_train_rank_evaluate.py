@@ -248,6 +248,24 @@ def test_a_model_file_tells_where_it_comes_from(podium_command, files, tmp_path,
     assert "data" not in podium.load(tmp_path / "refitted.podium").provenance_
 
 
+def test_distilling(podium_command, files, tmp_path):
+    out = tmp_path / "m.podium"
+    train = ["train", files.paths["txt"], "--method", "listnet", "--normalize", "minmax", "-o", out]
+    result = podium_command(*train, "--distill", "gbdt", "--set-student", "n_trees=20", "--json", "--metrics", "map")
+    assert result.code == 0, result.err
+    student = podium.load(out)
+    assert (type(student).__name__, student.n_trees, student.n_leaves) == ("GBDT", 20, 15)
+    assert student.distillation_ == json.loads(result.out)["distillation"] == student.provenance_["distillation"]
+    assert student.distillation_["metric"] == "map (standard)"
+    assert 0.7 < student.distillation_["kept"] < 1.2
+    shown = podium_command("show", out)
+    assert "gbdt, distilled from listnet (GBDT)" in shown.out
+    printed = podium_command(*train, "--distill", "regression")
+    assert "distilled: ndcg@10 (standard): teacher 0." in printed.out
+    assert "on 24 queries by cross-fitting in 5 folds, which neither was fitted on" in printed.out
+    assert "--set-student goes with --distill" in podium_command(*train, "--set-student", "l2=1").err
+
+
 OWN = """
 import numpy as np
 import podium

@@ -38,7 +38,9 @@ def test_grades_fall_with_the_logarithm_of_the_rank():
 
 def test_a_student_ranks_as_its_teacher(parts):
     train, test = parts
-    student = podium.distill(FirstFeature(), train, podium.LambdaMART(n_trees=30, n_leaves=7, random_state=0), eval_set=test)
+    student = podium.distill(
+        FirstFeature(), train, podium.LambdaMART(n_trees=30, n_leaves=7, random_state=0), eval_set=test
+    )
     first = test.take([0])
     assert student.rank(first.features, qid=np.zeros(first.n_documents)).argmin() == first.features[:, 0].argmax()
     judged = podium.evaluate(test, student.predict(test), metrics=["ndcg@10"]).mean["ndcg@10"]

@@ -194,6 +194,14 @@ def from_run(arguments: argparse.Namespace, began: float) -> tuple[str, Any, lis
     return str(name), ranker, [trained_on, *_tuning_lines(ranker.tuning_)], facts, {"training": data}
 
 
+def queries_of_run(arguments: argparse.Namespace) -> Queries:
+    """Return all data of the run that ``--from-run`` names."""
+    from podium.experiments.from_run import all_queries
+    from podium.experiments.result.comparison import Comparison
+
+    return all_queries(Comparison.load(arguments.from_run), arguments.moved)
+
+
 def add_export_line(trained: Trained, arguments: argparse.Namespace) -> None:
     """Add to what is told about a model the command that exports it."""
     command, others = export_line(trained.ranker, arguments, arguments.target)

@@ -29,6 +29,7 @@ examples:
   podium train train.txt --method auto --minutes 10 -o model.podium
   podium train train.txt --method auto --for solr -o model.podium
   podium train --from-run podium-runs/train -o model.podium
+  podium train train.txt --method boltzrank-pairs --distill lambdamart -o model.podium
 
 A folder with a training and a validation file trains on the one and reports the other. module:name is a class, an
 object or a function of your own, in a module of the current folder or an installed one.
@@ -54,6 +55,19 @@ def configure(parser: options.Parser) -> None:
         type=options.setting,
         default=[],
         dest="settings",
+    )
+    parser.option(
+        "--distill STUDENT",
+        "write a model of this method that learns the ranking of the one trained, from the features of one document at "
+        "a time, and measure by cross-fitting what it keeps: that trains the other one five times more",
+    )
+    parser.option(
+        "--set-student NAME=VALUE",
+        "a parameter of the student; may be given several times",
+        action="append",
+        type=options.setting,
+        default=[],
+        dest="student_settings",
     )
     options.add_normalize_option(parser)
     options.add_metrics_options(parser, "ndcg@10")
@@ -120,9 +134,12 @@ def run(arguments: argparse.Namespace) -> int:
     metrics = [metric(name, arguments.convention) for name in names]
     if not metrics:
         raise ValueError("--metrics names no metric: give at least one, such as ndcg@10")
+    student = _student(arguments)
     trained = _train(arguments, metrics)
-    selection.add_export_line(trained, arguments)
     _require_progress(trained)
+    if student is not None:
+        trained = _distilled(trained, student, arguments, metrics[0])
+    selection.add_export_line(trained, arguments)
     _save(trained, arguments)
     _report(trained, names, arguments)
     if trained.interrupted:
@@ -153,6 +170,41 @@ def _train(arguments: argparse.Namespace, metrics: list[Metric]) -> Trained:
     ranker.fit(data.training, **accepted(ranker.fit, given))
     name = arguments.method or f"{arguments.loss} on {arguments.scorer or 'linear'}"
     return Trained(name, ranker, data, time.perf_counter() - began)
+
+
+def _student(arguments: argparse.Namespace) -> Any:
+    """Return the unfitted student that ``--distill`` names; None without it."""
+    from podium.cli import parts
+    from podium.files.models import require_savable
+    from podium.models.distill import STUDENT_TREES
+
+    if not arguments.distill:
+        if arguments.student_settings:
+            raise ValueError("--set-student goes with --distill")
+        return None
+    general = {"normalize": "standard", "random_state": arguments.seed, **STUDENT_TREES}
+    student = parts.method(arguments.distill, general, dict(arguments.student_settings))
+    require_savable(student)
+    return student
+
+
+def _distilled(trained: Trained, student: Any, arguments: argparse.Namespace, measured: Metric) -> Trained:
+    """Return the student of a trained model, with the figures of both."""
+    from podium.models.distill import describe, distill
+
+    if trained.interrupted:
+        raise KeyboardInterrupt("interrupted before the student was trained; nothing was written")
+    began = time.perf_counter()
+    queries = selection.queries_of_run(arguments) if arguments.from_run else trained.data.training
+    learned = distill(trained.ranker, queries, student, eval_metric=measured, random_state=arguments.seed)
+    return Trained(
+        f"{arguments.distill}, distilled from {trained.name}",
+        learned,
+        trained.data,
+        trained.seconds + time.perf_counter() - began,
+        [*trained.lines, f"  distilled: {describe(learned.distillation_)}"],
+        trained.facts | {"distillation": learned.distillation_},
+    )
 
 
 def _progress(trained: Trained) -> str:

@@ -83,6 +83,11 @@ def train_from(
     return _blend(methods, searches, queries, clock, listener)
 
 
+def all_queries(comparison: Comparison, data: Any = None) -> Queries:
+    """Return all data of a comparison, read again; ``data`` is where they are now, if they were moved."""
+    return _source(comparison, data).all_queries()
+
+
 def _source(comparison: Comparison, data: Any) -> WholeSource:
     """Return the data of the comparison; refuse others."""
     configuration = comparison.configuration

@@ -86,7 +86,8 @@ def distill(
     Examples
     --------
     >>> import podium
-    >>> train, test = podium.train_test_split(podium.make_queries(n_queries=60, random_state=0), random_state=0)
+    >>> queries = podium.make_queries(n_queries=60, n_features=5, random_state=0)
+    >>> train, test = podium.train_test_split(queries, random_state=0)
     >>> teacher = podium.Blend([podium.ListNet(), podium.PMOP(normalize="minmax")]).fit(train)
     >>> student = podium.distill(teacher, train, podium.LambdaMART(n_trees=30, n_leaves=7), eval_set=test)
     >>> student.distillation_["measured"], student.distillation_["kept"] > 0.9
