@@ -50,7 +50,8 @@ def per_query(ranker: Any, queries: podium.Queries) -> np.ndarray:
 
 def measure(data: str, normalize: str) -> dict[str, Any]:
     """Return the figures of the blend and of its students on all folds."""
-    fitted, validation = [], {}
+    fitted: list[Any] = []
+    validation: dict[str, list[float]] = {}
     for paths in find_folds(data):
         fold = read_fold(paths)
         teacher = blend(normalize).fit(fold.train, eval_set=fold.validation, eval_metric=f"{METRIC} ({CONVENTION})")
