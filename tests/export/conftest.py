@@ -60,3 +60,68 @@ def fitted(matrix: ModuleType, queries: podium.Queries) -> Callable[[str], Any]:
         return ranker.fit(queries)
 
     return fit
+
+
+@pytest.fixture(scope="session")
+def traps() -> Any:
+    """Return trees whose thresholds are hard to get right in float32: any wrong decision changes a score by 2."""
+    return trap_ranker()
+
+
+@pytest.fixture(scope="session")
+def rows_at_thresholds(traps: Any) -> np.ndarray:
+    """Return rows with float32 values on and next to every threshold, and missing ones."""
+    forest = traps.model_.forest
+    rows = np.random.default_rng(0).standard_normal((3 * len(forest.threshold) + 40, forest.n_features))
+    rows = rows.astype(np.float32).astype(np.float64)
+    at = 0
+    for feature, threshold in zip(forest.feature, forest.threshold, strict=True):
+        near = np.float32(np.clip(threshold, -LARGEST, LARGEST))
+        low, high = np.float32(-LARGEST), np.float32(LARGEST)
+        rows[at : at + 3, feature] = np.nextafter(near, low), near, np.nextafter(near, high)
+        at += 3
+    rows[-40:-20, 0] = np.nan
+    rows[-30:, 1] = np.nan
+    rows[-5:] = np.nan
+    return rows
+
+
+LARGEST = float(np.finfo(np.float32).max)
+# LightGBM takes values up to 1e-35 for zero.
+HARD = [0.1, float(np.float32(0.1)), np.nextafter(float(np.float32(0.1)), 1), 1.0000000180025095e-35, -2e-35, 1 / 3]
+HARD += [-1.0000000180025095e-35, 2.0**24 + 1, -(2.0**24) - 1, 1e300, -1e300, LARGEST, np.inf, 123456.789]
+HARD += [0.0, -1e-50, 1e-50, 1e-42, -1e-42, 1e-300]
+
+
+def trap_ranker() -> Any:
+    from podium.export.targets.lightgbm import forest_text
+    from podium.numerics.trees.forest import NAN, NEVER, Forest
+    from podium.scorers.trees.model import TreesModel
+
+    thresholds = np.array([*HARD, *np.random.default_rng(1).standard_normal(20)])
+    n, n_deep = 3 * len(thresholds), 60
+    # Stumps on feature 0, 1 and 2, each of which treats missing values in another way; then a chain of 60 splits.
+    chain = np.sort(np.random.default_rng(2).standard_normal(n_deep))
+    sizes = np.append(np.ones(n, int), n_deep)
+    nodes, leaves = np.append(0, np.cumsum(sizes)), np.append(0, np.cumsum(sizes + 1))
+    links = np.arange(n_deep)
+    forest = Forest(
+        n_features=4,
+        n_trees=n + 1,
+        node_offsets=nodes,
+        leaf_offsets=leaves,
+        feature=np.append(np.repeat([0, 1, 2], len(thresholds)), np.full(n_deep, 3)).astype(np.int32),
+        threshold=np.append(np.tile(thresholds, 3), chain[::-1]),
+        left=np.append(np.full(n, ~0), np.append(links[1:], ~n_deep)).astype(np.int32),
+        right=np.append(np.full(n, ~1), ~links).astype(np.int32),
+        missing=np.append(np.repeat([NEVER, NAN, NAN], len(thresholds)), np.full(n_deep, NAN)).astype(np.uint8),
+        default_left=np.append(np.repeat([False, True, False], len(thresholds)), links % 2 == 0),
+        categorical=np.zeros(n + n_deep, bool),
+        gain=np.ones(n + n_deep),
+        count=np.ones(n + n_deep, np.int64),
+        leaf_value=np.append(np.tile([-1.0, 1.0], n), 2.0 * np.arange(n_deep + 1)),
+        leaf_count=np.ones(leaves[-1], np.int64),
+    )
+    ranker = podium.GBDT(n_trees=1).fit(np.eye(4), np.arange(4), qid=[0, 0, 1, 1])
+    ranker.model_ = TreesModel(forest_text(forest))
+    return ranker

@@ -27,6 +27,8 @@ __all__ = ["ExportCheck", "PairOfDocuments", "check_export"]
 _ROWS = 50_000
 """Documents scored at once."""
 _EPSILON = float(np.finfo(np.float32).eps)
+_ROUNDING = 1e-6
+"""Times what float32 does not tell apart: differences that may be rounding errors of float64 sums."""
 
 
 @dataclass(frozen=True)
@@ -61,19 +63,25 @@ class ExportCheck:
     tie: float
     """Scores that differ by at most this much count as tied: float32 does not tell them apart after all additions."""
     n_pairs: int
-    """Pairs of documents of one query that are not tied in Python."""
+    """Pairs of documents of one query whose scores differ in Python, by more than float64 rounds."""
     n_differing: int
-    """How many of these the target ties or puts in the other order."""
+    """How many of these are further apart than a tie, and yet the target ties them or puts them in the other order."""
     n_differing_rounded: int
     """How many of these if Python's features are rounded to float32 too, as targets do."""
+    n_differing_ties: int
+    """How many pairs are no further apart than a tie, and the target ties them or puts them in the other order."""
     n_undefined: int
     """Documents without a score in the target."""
     differing: tuple[PairOfDocuments, ...]
     """The first of them."""
 
     def __bool__(self) -> bool:
-        """Return whether all is well."""
-        return self.n_differing == 0 and self.n_undefined == 0
+        """Return whether the order is the same: no pairs differ but ties, and these are at most one pair in 100."""
+        return self.n_differing == 0 and self.n_undefined == 0 and not self._too_coarse
+
+    @property
+    def _too_coarse(self) -> bool:
+        return self.n_differing_ties > 0.01 * self.n_pairs
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self) | {"same_order": bool(self)}
@@ -88,6 +96,14 @@ class ExportCheck:
             lines.append(f"  all scores lack the constant {self.constant:.6g}, which does not change the order")
         if self.n_undefined:
             lines.append(f"  DOCUMENTS WITHOUT A SCORE there: {self.n_undefined:,}")
+        if self._too_coarse:
+            lines.append(
+                f"  TOO COARSE: {self.n_differing_ties:,} of {self.n_pairs:,} pairs of documents are lost because "
+                f"float32 does not tell scores apart {self.tie:.2g} apart. Train with features of moderate size "
+                '(normalize="standard"), or subtract a constant from those that are large everywhere'
+            )
+        elif self.n_differing_ties:
+            lines.append(f"  pairs in a different order, but tied in float32: {self.n_differing_ties:,}")
         if self.n_differing == 0:
             lines.append(f"  pairs of documents in a different order: 0 of {self.n_pairs:,}")
             return "\n".join(lines)
@@ -206,7 +222,8 @@ class _Comparison:
             constant = float(np.median((self.scores - found)[~undefined]))
             constant = constant if abs(constant) > self.tie else 0.0
         found = np.where(undefined, -np.inf, found)
-        n_pairs, n_differing = count_differing(self.scores, found, offsets, self.tie)
+        n_pairs, n_any = count_differing(self.scores, found, offsets, _ROUNDING * self.tie)
+        n_differing = count_differing(self.scores, found, offsets, self.tie)[1] if n_any else 0
         n_differing_rounded = n_differing
         if n_differing and self.of_rounded is not self.scores:
             n_differing_rounded = count_differing(self.of_rounded, found, offsets, self.tie)[1]
@@ -224,6 +241,7 @@ class _Comparison:
             n_pairs=n_pairs,
             n_differing=n_differing,
             n_differing_rounded=n_differing_rounded,
+            n_differing_ties=n_any - n_differing,
             n_undefined=int(undefined.sum()),
             differing=tuple(islice(self._differing(found), self.n_shown)) if n_differing else (),
         )
@@ -261,31 +279,44 @@ def count_differing(scores: np.ndarray, found: np.ndarray, offsets: np.ndarray, 
     >>> count_differing(np.array([3.0, 2.0, 1.0]), np.array([5.0, 6.0, 4.0]), np.array([0, 3]), 0.5)
     (3, 1)
     """
-    n_pairs, n_differing = _count_differing(scores, found, offsets, tie)
+    query = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    ascending = np.lexsort((scores, query))
+    n_pairs, n_differing = _count_differing(scores, ascending, _places(found, query, offsets), offsets, tie)
     return int(n_pairs), int(n_differing)
 
 
+def _places(values: np.ndarray, query: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+    """Return each document's place among the ascending values of its query, from 1; equal values have the first."""
+    order = np.lexsort((values, query))
+    starts = np.ones(len(order), bool)
+    starts[1:] = (query[order][1:] != query[order][:-1]) | (values[order][1:] != values[order][:-1])
+    first = np.maximum.accumulate(np.where(starts, np.arange(len(order)), 0))
+    places = np.empty(len(order), np.int64)
+    places[order] = first - offsets[query[order]] + 1
+    return places
+
+
 @njit(cache=True, nogil=True, error_model="numpy")
-def _count_differing(scores: np.ndarray, found: np.ndarray, offsets: np.ndarray, tie: float) -> tuple[int, int]:
+def _count_differing(
+    scores: np.ndarray, ascending: np.ndarray, places: np.ndarray, offsets: np.ndarray, tie: float
+) -> tuple[int, int]:
     n_pairs, n_differing = 0, 0
     for q in range(len(offsets) - 1):
-        mine, theirs = scores[offsets[q] : offsets[q + 1]], found[offsets[q] : offsets[q + 1]]
-        n = len(mine)
-        ascending = np.argsort(mine)
-        place = np.searchsorted(np.sort(theirs), theirs) + 1  # equal values have the first place of them
-        counts = np.zeros(n + 1, np.int64)  # a Fenwick tree: how many documents are at each place
-        entered = 0
-        for i in ascending:
-            while mine[ascending[entered]] < mine[i] - tie:
-                at = place[ascending[entered]]
+        start, n = offsets[q], offsets[q + 1] - offsets[q]
+        counts = np.zeros(n + 1, np.int64)  # a Fenwick tree: how many of the documents seen have each place
+        seen = 0
+        for k in range(start, start + n):
+            i = ascending[k]
+            while scores[ascending[start + seen]] < scores[i] - tie:
+                at = places[ascending[start + seen]]
                 while at <= n:
                     counts[at] += 1
                     at += at & -at
-                entered += 1
-            lower, at = 0, place[i] - 1
+                seen += 1
+            lower, at = 0, places[i] - 1
             while at > 0:
                 lower += counts[at]
                 at -= at & -at
-            n_pairs += entered
-            n_differing += entered - lower
+            n_pairs += seen
+            n_differing += seen - lower
     return n_pairs, n_differing

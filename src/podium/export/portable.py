@@ -7,7 +7,7 @@ standardization already folded in.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple
 
@@ -137,7 +137,7 @@ def portable(ranker: Any, feature_names: Sequence[str] | None = None) -> Portabl
         raise NotExportable(f"{_named(ranker)} standardizes the features of trees, whose thresholds would be rounded")
     if isinstance(model, StepModel):
         return Trees(Forest.of_steps(model.feature, model.threshold, model.weight, model.n_features), names)
-    return Trees(model.forest, names)
+    return Trees(_around_zero(model.forest), names)
 
 
 def portable_kind(ranker: Any) -> type[Portable]:
@@ -198,6 +198,17 @@ def names_of(ranker: BaseRanker, given: Sequence[str] | None = None) -> tuple[st
         if name in names[:place]:
             raise ValueError(f"features {names.index(name) + 1} and {place + 1} are both named {name!r}")
     return names
+
+
+_ZERO = float(np.float32(1e-35))
+"""LightGBM takes values of at most this size for zero."""
+
+
+def _around_zero(forest: Forest) -> Forest:
+    """Return trees that decide on tiny values as LightGBM does, without taking them for zero first."""
+    within = (np.abs(forest.threshold) <= _ZERO) & ~forest.categorical
+    outside = np.where(forest.threshold >= 0, _ZERO, np.nextafter(-_ZERO, -1.0))
+    return replace(forest, threshold=np.where(within, outside, forest.threshold))
 
 
 def _named(ranker: Any) -> str:

@@ -65,7 +65,7 @@ def forest_text(forest: Forest) -> str:
         "num_tree_per_iteration": 1,
         "label_index": 0,
         "max_feature_idx": forest.n_features - 1,
-        "feature_names": "",
+        "feature_names": " ".join(f"Column_{j}" for j in range(forest.n_features)),
         "feature_infos": " ".join(["[-inf:inf]"] * forest.n_features),
     }
     trees = (_tree(forest, t) for t in range(forest.n_trees))

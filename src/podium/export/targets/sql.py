@@ -187,7 +187,7 @@ def run_sqlite(path: Path, X: np.ndarray) -> np.ndarray:
 
     with closing(sqlite3.connect(":memory:")) as connection:
         names, query = _question(path, X)
-        connection.execute(f"CREATE TABLE documents (number INTEGER, {', '.join(f'{name} REAL' for name in names)})")
+        connection.execute(f"CREATE TABLE documents (number INTEGER{''.join(f', {name} REAL' for name in names)})")
         places = ", ".join("?" * (len(names) + 1))
         rows = ([None if x != x else x for x in row] for row in X[:, list(names.values())].tolist())
         numbered = ([i, *row] for i, row in enumerate(rows))

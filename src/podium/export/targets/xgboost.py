@@ -37,7 +37,9 @@ def write(model: Trees, options: Options) -> str:
     of_sets = set(forest.feature[forest.categorical].tolist())
     if both := of_sets & set(forest.feature[~forest.categorical].tolist()):
         raise ValueError(f"feature {names[min(both)]!r} is split both as a number and as a category")
-    thresholds = np.where(forest.categorical, np.float32(0.0), above32(forest.threshold))
+    limit, threshold = float(np.finfo(np.float32).max), forest.threshold
+    numeric = [threshold >= limit, threshold < -limit]  # every value, or none, is less
+    thresholds = np.select([forest.categorical, *numeric], [0.0, np.inf, -limit], above32(threshold))
     missing_left = goes_left_if_missing(forest)
     trees = [_tree(model, t, thresholds, missing_left) for t in range(forest.n_trees)]
     shape = {"num_feature": str(forest.n_features), "num_class": "0", "num_target": "1"}
