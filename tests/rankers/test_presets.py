@@ -103,3 +103,12 @@ def test_settings_that_a_method_accepts() -> None:
     assert accepted(podium.ListNet, settings) == settings
     assert accepted(podium.RandomRanker, settings) == {"random_state": 1}
     assert accepted(lambda **any_: any_, settings) == settings
+
+
+@pytest.mark.parametrize("preset", [podium.PMOP, podium.ListMLE, podium.ListNet])
+def test_penalties_of_sums_over_documents_count_per_document(queries, preset) -> None:
+    ranker = preset(l2=0.05, normalize=None, tolerance=1e-14, random_state=0).fit(queries)
+    loss = ranker._loss().value_and_gradient(ranker.predict(queries), queries.labels, queries.offsets)
+    per = 1.0 if preset is podium.ListNet else queries.n_documents / len(queries)
+    # At the optimum the gradient of the mean loss is balanced by that of per * l2/2 ‖w‖².
+    np.testing.assert_allclose(queries.features.T @ loss.d_scores, -per * 0.05 * ranker.coef_, atol=1e-5)

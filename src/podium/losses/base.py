@@ -105,6 +105,8 @@ class Loss(Parameterized):
     keeps_float32: ClassVar[bool] = False
     """Is its kernel also compiled for float32 scores? Worth it where the arithmetic is all there is; others compute in
     float64 whatever they are given."""
+    sums_documents: ClassVar[bool] = False
+    """Does a list's value grow with its number of documents, as a likelihood's does? Penalties then grow with it."""
     visits_pairs: ClassVar[bool] = False
     """Does a list of ordinary length, a few hundred documents, take time that grows with its number of pairs? It
     decides when a loop is worth sharing between threads."""

@@ -59,6 +59,7 @@ class WithRegression(Loss):
     has_gradient = property(lambda self: self.loss.has_gradient)  # type: ignore[assignment]
     has_curvature = property(lambda self: self.loss.has_curvature)  # type: ignore[assignment]
     exact_curvature = property(lambda self: self.loss.exact_curvature)  # type: ignore[assignment]
+    sums_documents = property(lambda self: self.loss.sums_documents)  # type: ignore[assignment]
     visits_pairs = property(lambda self: self.loss.visits_pairs)  # type: ignore[assignment]
     cost = property(lambda self: self.loss.cost)  # type: ignore[assignment]
 

@@ -59,6 +59,7 @@ class ListMLELoss(Loss):
     convex = True
     has_curvature = True
     exact_curvature = True
+    sums_documents = True
     cost = "n"
 
     ties: str = "random"

@@ -65,12 +65,20 @@ class Problem:
     callback: Callable[[Progress], Any] | None = None
     """Called with the progress; returning True stops the training."""
     verbose: int = 0
+    scales_penalties: bool = True
+    """Multiply penalties by the mean number of documents per query where the loss of a query is a sum over them."""
 
     def bind_loss(self) -> BoundLoss:
         return self.loss.bind(self.queries.targets, self.queries.offsets, self.query_weight)
 
     def start_model(self, rng: np.random.Generator) -> SmoothModel:
-        return self.scorer.start(self.queries, rng, StartOptions(not self.loss.shift_invariant, self.standardization))
+        options = StartOptions(not self.loss.shift_invariant, self.standardization)
+        model = self.scorer.start(self.queries, rng, options)
+        if self.scales_penalties and self.loss.sums_documents:
+            documents = float(np.average(self.queries.sizes, weights=self.query_weight))
+            model.l2 = documents * model.l2
+            model.l1 = None if model.l1 is None else documents * model.l1
+        return model
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,6 +67,7 @@ class PMOPLoss(Loss):
     """
 
     keeps_float32 = True
+    sums_documents = True
     cost = "n (geometric: n³)"
 
     potential: Any = "arithmetic"

@@ -19,14 +19,15 @@ class LinearPreset(BaseRanker):
     Parameters
     ----------
     l2, l1 : float
-        Penalties on the weights of the normalized features, see :class:`podium.scorers.Linear`.
+        Penalties on the weights of the normalized features, per query; per document for PMOP and ListMLE, whose loss
+        of a query is a sum over its documents. See :class:`podium.scorers.Linear`.
     max_iter : int
         Iterations at most.
     tolerance : float
         Training ends when the objective or its gradient changes by less, see :class:`podium.training.LBFGS`.
     """
 
-    l2: float = 1e-3
+    l2: float = 1e-2
     l1: float = 0.0
     max_iter: int = 1000
     tolerance: float = 1e-8

@@ -8,8 +8,7 @@ from podium.core.random_state import seed_of
 from podium.losses import ListMLELoss, Loss
 from podium.rankers.methods import METHODS
 from podium.rankers.presets.boosted import MODERATE, REGRESSION, TREES, LossOnTrees
-from podium.rankers.presets.linear import LinearPreset
-from podium.rankers.spaces import LogUniform
+from podium.rankers.presets.linear import SMALL_L2, LinearPreset
 
 __all__ = ["ListMLE"]
 
@@ -32,9 +31,8 @@ class ListMLE(LinearPreset):
         return ListMLELoss(ties=self.ties, random_state=seed_of(self.random_state))
 
 
-_L2 = {"l2": LogUniform(0.1, 1.0, 10.0, 100.0)}  # the loss is a sum over documents, so its penalties are larger
 _SUMMARY, _REFERENCE = "Plackett-Luce likelihood of the order", "Xia et al., ICML 2008"
-METHODS.add("listmle", ListMLE, _SUMMARY, _REFERENCE, "listwise", _L2, stochastic=True)
+METHODS.add("listmle", ListMLE, _SUMMARY, _REFERENCE, "listwise", SMALL_L2, stochastic=True)
 METHODS.add_variant(
     "listmle", "listmle-trees", partial(LossOnTrees, ListMLELoss()), "ListMLE's loss on boosted trees", **TREES
 )

@@ -16,7 +16,7 @@ from podium.numerics.subsets.answers import best_group, sample_partitions
 from podium.numerics.subsets.sampling import ARITHMETIC, GEOMETRIC
 from podium.rankers.methods import METHODS
 from podium.rankers.presets.boosted import TREES, LossOnTrees
-from podium.rankers.presets.linear import LinearPreset
+from podium.rankers.presets.linear import SMALL_L2, LinearPreset
 from podium.rankers.spaces import LogUniform
 from podium.training.base import Trainer
 from podium.training.stochastic import Stochastic
@@ -55,7 +55,7 @@ class PMOP(LinearPreset):
     --------
     >>> import podium
     >>> queries = podium.make_queries(n_queries=50, n_documents=8, n_features=5)
-    >>> ranker = podium.PMOP(l2=0.1).fit(queries)
+    >>> ranker = podium.PMOP(l2=0.01).fit(queries)
     >>> first = queries.take([0])
     >>> p = ranker.top_probability(first)
     >>> bool(p[ranker.rank(first) == 1] == p.max())
@@ -129,9 +129,8 @@ def pairs_in_lists(
     return PairProbabilities(above, tied, 1.0 - above - tied)
 
 
-_L2 = {"l2": LogUniform(1e-3, 1e-2, 1e-1, 1.0)}
 METHODS.add(
-    "pmop", PMOP, "likelihood of the ordered partition, ties included", "Truyen et al., SDM 2011", "listwise", _L2
+    "pmop", PMOP, "likelihood of the ordered partition, ties included", "Truyen et al., SDM 2011", "listwise", SMALL_L2
 )
 for _name, _method, _inference in (
     ("pmop-geometric", "exact", "exact"),
@@ -143,7 +142,7 @@ for _name, _method, _inference in (
         _name,
         partial(PMOP, potential="geometric", method=_method),
         f"PMOP with the geometric potential, {_inference}",
-        grid={"l2": LogUniform(1e-2, 1e-1, 1.0, 10.0)},
+        grid={"l2": LogUniform(1e-4, 1e-3, 1e-2)},
         stochastic=_method != "exact",
     )
 METHODS.add_variant("pmop", "pmop-trees", partial(LossOnTrees, PMOPLoss()), "PMOP's loss on boosted trees", **TREES)

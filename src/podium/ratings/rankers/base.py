@@ -130,6 +130,7 @@ class FactorPreset(RatingRanker):
                 rng=rng,
                 callback=problem.callback,
                 verbose=self.verbose,
+                scales_penalties=False,  # a user's penalty weighs against all of that user's ratings
             )
         )
         assert isinstance(fit.model, FactorParameters)

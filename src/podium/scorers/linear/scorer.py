@@ -161,13 +161,14 @@ class Linear(Scorer):
     ----------
     l1, l2 : float
         Penalties ``l1 ‖w‖₁ + l2/2 ‖w‖²`` added to the mean loss over queries, where ``w`` are the weights of the
-        normalized features. With ``l1`` many weights become exactly zero.
+        normalized features. With ``l1`` many weights become exactly zero. A loss that is a sum over the documents of
+        a list (PMOP, ListMLE) multiplies both by the mean length of the lists, so that they count per document.
 
     Most losses do not change when a constant is added to all scores of a list; there is then no intercept.
     """
 
     l1: float = 0.0
-    l2: float = 1e-3
+    l2: float = 1e-2
 
     folds_standardization: ClassVar[bool] = True
     model_class: ClassVar[type[LinearModel]] = LinearModel
