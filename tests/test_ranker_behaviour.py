@@ -242,13 +242,13 @@ def test_missing_values_are_an_error_unless_accepted(name) -> None:
         return
     if build(name).__sklearn_tags__().input_tags.allow_nan:
         pytest.skip("its scorer accepts missing values")
-    with pytest.raises(ValueError, match="feature 2 is nan"):
+    with pytest.raises(ValueError, match="feature 3 is nan"):
         build(name).fit(X, y, qid=qid)
     good, *_ = data()
     ranker = build(name).fit(good, y, qid=qid)
-    with pytest.raises(ValueError, match="feature 2 is nan"):
+    with pytest.raises(ValueError, match="feature 3 is nan"):
         ranker.predict(X, qid=qid)
-    with pytest.raises(ValueError, match="feature 2 is nan"):
+    with pytest.raises(ValueError, match="feature 3 is nan"):
         build(name).fit(good, y, qid=qid, eval_set=(X, y), eval_qid=qid)
 
 
