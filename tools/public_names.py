@@ -19,7 +19,19 @@ from pathlib import Path
 
 SOURCE = Path(__file__).parent.parent / "src"
 
-ROOMS = ("data", "experiments", "export", "losses", "metrics", "models", "rankers", "ratings", "scorers", "training")
+ROOMS = (
+    "data",
+    "experiments",
+    "export",
+    "losses",
+    "metrics",
+    "models",
+    "rankers",
+    "ratings",
+    "scorers",
+    "serving",
+    "training",
+)
 """Packages whose names are public, as in ``podium.losses.ListNetLoss``."""
 REGISTERING = ("export/targets", "metrics/families")
 """Packages whose modules have no public names, but register what they declare when they are imported."""

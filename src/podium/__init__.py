@@ -22,6 +22,7 @@ _MODULES = (
     "rankers",
     "ratings",
     "scorers",
+    "serving",
     "torch",
     "training",
 )

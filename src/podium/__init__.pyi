@@ -8,6 +8,7 @@ from podium import models as models
 from podium import rankers as rankers
 from podium import ratings as ratings
 from podium import scorers as scorers
+from podium import serving as serving
 from podium import torch as torch
 from podium import training as training
 from podium.data.io.formats import read_queries as read_queries
@@ -157,6 +158,7 @@ __all__ = [
     "read_run",
     "read_table",
     "scorers",
+    "serving",
     "time_split",
     "torch",
     "train_test_split",

@@ -9,8 +9,9 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import NotFittedError
 
 import podium
-from podium import Blend, Queries
-from podium.models.blend import kind_of, mean_ranks
+from podium import Blend
+from podium.models.blend import kind_of
+from podium.numerics.forward import mean_ranks
 from podium.rankers.methods import METHODS
 
 
@@ -47,7 +48,7 @@ def test_ranks_within_queries():
     rng = np.random.default_rng(0)
     sizes = [3, 0, 1, 40]
     scores = np.concatenate([[1.0, 3.0, 1.0], [5.0], rng.integers(0, 9, 40)])
-    found = mean_ranks(scores, Queries(np.zeros((44, 1)), sizes=sizes))
+    found = mean_ranks(scores, np.cumsum([0, *sizes]))
     assert found[:4].tolist() == [2.5, 1.0, 2.5, 1.0]  # by hand
     assert found[4:].tolist() == rankdata(-scores[4:]).tolist()
 
@@ -62,7 +63,7 @@ def test_it_is_the_weighted_geometric_mean_of_ranks(fitted, queries):
     assert fitted.weights_.tolist() == [0.25, 0.25, 0.5]  # two kinds; two members of one of them
     expected = np.zeros(queries.n_documents)
     for weight, (_, ranker) in zip(fitted.weights_, fitted.rankers_, strict=True):
-        expected -= weight * np.log(mean_ranks(ranker.predict(queries), queries))
+        expected -= weight * np.log(mean_ranks(ranker.predict(queries), queries.offsets))
     np.testing.assert_allclose(fitted.predict(queries), expected)
     assert fitted.score(queries) > 0.5
     assert [name for name, _ in fitted.rankers_] == ["listnet", "ridge", "trees"]
@@ -96,7 +97,7 @@ def test_a_saved_blend_predicts_the_same(fitted, queries, tmp_path):
 
 def test_own_rankers_and_weights(queries):
     blend = Blend([Feature(0), Feature(1)], weights=[1.0, 0.0]).fit(queries)
-    ranks = mean_ranks(np.asarray(queries.features[:, 0], float), queries)
+    ranks = mean_ranks(np.asarray(queries.features[:, 0], float), queries.offsets)
     np.testing.assert_allclose(blend.predict(queries), -np.log(ranks))
     copy = clone(blend)
     assert copy.weights == [1.0, 0.0]

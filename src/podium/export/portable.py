@@ -15,6 +15,7 @@ import numpy as np
 
 from podium.core.feature_names import feature_identifier
 from podium.data.normalize import WITHIN_QUERY
+from podium.numerics.forward import ACTIVATIONS, HEIGHT, SLOPE
 from podium.numerics.trees.forest import Forest
 from podium.rankers.adapter import EstimatorModel
 from podium.rankers.estimator import BaseRanker
@@ -24,7 +25,6 @@ from podium.scorers.chance import HashModel
 from podium.scorers.function import FunctionModel
 from podium.scorers.kernel_regression import KernelModel
 from podium.scorers.linear.scorer import LinearModel
-from podium.scorers.network.layers import ACTIVATIONS, HEIGHT, SLOPE
 from podium.scorers.network.mlp import MLPModel
 from podium.scorers.standardization import Standardization
 from podium.scorers.thresholds import StepModel

@@ -11,13 +11,11 @@ from typing import Any, Protocol
 
 from podium.core.arrays import Arrays
 from podium.files.archive import ModelFileError, read_archive, write_archive
+from podium.files.header import FORMAT, FORMAT_VERSION, check_header
 from podium.files.parameters import Decoder, encode_object, part_names
 from podium.files.provenance import origin
-from podium.version import __version__
 
 __all__ = ["MissingPartsError", "ModelFileError", "load", "save"]
-
-FORMAT, FORMAT_VERSION = "podium model", 1
 
 
 class Savable(Protocol):
@@ -108,7 +106,7 @@ def load(path: str | os.PathLike[str], *, parts: Mapping[str, Any] | None = None
     """
     header, content = read_archive(path)
     try:
-        _check_header(header)
+        check_header(header)
         _require_parts(header, parts or {})
         decoder = Decoder(parts or {}, supplied)
         ranker = decoder.object(header)
@@ -123,24 +121,6 @@ def load(path: str | os.PathLike[str], *, parts: Mapping[str, Any] | None = None
         raise ModelFileError(f"{path}: {error}") from None
     ranker.provenance_ = header.get("provenance", {})
     return ranker
-
-
-def _check_header(header: dict[str, Any]) -> None:
-    if header.get("format") != FORMAT:
-        raise ValueError("its model.json is not that of a Podium model")
-    version = header.get("version")
-    if not isinstance(version, int) or version < 1:
-        raise ValueError(f"its format version is {version!r}")
-    if version > FORMAT_VERSION:
-        raise ValueError(
-            f"made by a newer Podium (format {version}; this is Podium {__version__}, format {FORMAT_VERSION}): "
-            "upgrade podium to load it"
-        )
-    for name in ("parameters", "fitted"):
-        if not isinstance(header.get(name), dict):
-            raise KeyError(name)
-    if not isinstance(header.get("provenance", {}), dict):
-        raise ValueError("its provenance is not a table of facts")
 
 
 def _require_parts(header: dict[str, Any], parts: Mapping[str, Any]) -> None:

@@ -17,6 +17,7 @@ from sklearn.base import clone
 
 from podium.core.arrays import Arrays, named_under, require_array
 from podium.data.queries import Queries
+from podium.numerics.forward import mean_ranks
 from podium.rankers.estimator import BaseRanker
 from podium.rankers.inputs import TrainingInput
 from podium.rankers.methods import accepted
@@ -135,8 +136,11 @@ class _BlendModel(Model):
             queries = queries.take(np.arange(len(queries)))
         total = np.zeros(queries.n_documents)
         for (_, ranker), weight in zip(self.rankers, self.weights, strict=True):
-            total -= weight * np.log(mean_ranks(np.asarray(ranker.predict(queries), np.float64), queries))
+            total -= weight * np.log(mean_ranks(np.asarray(ranker.predict(queries), np.float64), queries.offsets))
         return total
+
+    def scoring(self) -> dict[str, Any]:
+        return {"kind": "blend"}
 
     def to_arrays(self) -> Arrays:
         return {"weights": self.weights}
@@ -167,17 +171,3 @@ def equal_shares(groups: Sequence[tuple[Any, Any]]) -> np.ndarray:
     """
     within, methods = Counter(groups), Counter(kind for kind, _ in set(groups))
     return np.array([1.0 / (len(methods) * methods[kind] * within[kind, method]) for kind, method in groups])
-
-
-def mean_ranks(scores: np.ndarray, queries: Queries) -> np.ndarray:
-    """Return each document's rank in its query, 1 is best; equal scores share the mean of their ranks."""
-    query = queries.query_of_document
-    order = np.lexsort((-scores, query))
-    starts = np.ones(len(order), bool)  # of runs of equal scores in one query
-    starts[1:] = (query[order][1:] != query[order][:-1]) | (scores[order][1:] != scores[order][:-1])
-    run = np.cumsum(starts) - 1
-    position = np.arange(1, len(order) + 1) - queries.offsets[query[order]]
-    shared = np.bincount(run, position) / np.bincount(run)
-    found = np.empty(len(order))
-    found[order] = shared[run]
-    return found

@@ -307,6 +307,8 @@ class BaseRanker(FittedEstimator):
         names = getattr(self, "feature_names_in_", None)
         fitted |= {"n_features": self.n_features_in_, "feature_names": None if names is None else list(map(str, names))}
         fitted |= {"n_queries": self.n_queries_, "n_documents": self.n_documents_}
+        within = self.normalize if self.normalize in WITHIN_QUERY else None
+        fitted |= {"scoring": {**self.model_.scoring(), "normalize": within}}
         learned = self.standardization_
         scale = {f"standardization.{name}": getattr(learned, name) for name in _STANDARDIZATION} if learned else {}
         return fitted, {**arrays, **scale}

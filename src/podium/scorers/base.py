@@ -78,6 +78,10 @@ class Model:
         """Return the derivatives of the score of each row by its features, (n_rows, n_features); None if unknown."""
         return None
 
+    def scoring(self) -> dict[str, Any]:
+        """Return in JSON what :mod:`podium.serving` has to know besides the arrays, first of all the ``kind``."""
+        return {"kind": type(self).__name__}
+
     def to_arrays(self) -> Arrays:
         """Return everything needed to score again, for :meth:`from_arrays`."""
         raise ValueError(

@@ -8,6 +8,7 @@ import numpy as np
 
 from podium.core.arrays import Arrays
 from podium.data.queries import Queries
+from podium.numerics.forward import hash_fractions, hash_salts, hash_values, row_hashes
 from podium.scorers.base import Model, Scorer
 
 
@@ -22,16 +23,16 @@ class HashModel(Model):
         self.seed = seed
 
     def scores(self, queries: Queries) -> np.ndarray:
-        totals = np.full(queries.n_documents, self.seed, np.uint64)
-        salts = _mix(np.arange(queries.n_features, dtype=np.uint64) + np.uint64(self.seed))
         features = queries.features
         if isinstance(features, np.ndarray):
-            for j in range(queries.n_features):
-                totals += _hash_values(features[:, j], salts[j : j + 1])
-        else:
-            rows = np.repeat(np.arange(queries.n_documents), np.diff(features.indptr))
-            np.add.at(totals, rows, _hash_values(features.data, salts[features.indices]))
-        return (_mix(totals) >> np.uint64(11)) * 2.0**-53
+            return row_hashes(features, self.seed)
+        totals = np.full(queries.n_documents, self.seed, np.uint64)
+        rows = np.repeat(np.arange(queries.n_documents), np.diff(features.indptr))
+        np.add.at(totals, rows, hash_values(features.data, hash_salts(queries.n_features, self.seed)[features.indices]))
+        return hash_fractions(totals)
+
+    def scoring(self) -> dict[str, Any]:
+        return {"kind": "hash"}
 
     def to_arrays(self) -> Arrays:
         return {"seed": np.array(self.seed)}
@@ -49,15 +50,3 @@ class Hash(Scorer):
 
     accepts_missing: ClassVar[bool] = True
     model_class: ClassVar[type[HashModel]] = HashModel
-
-
-def _hash_values(values: np.ndarray, salts: np.ndarray) -> np.ndarray:
-    bits = np.ascontiguousarray(values, dtype=np.float64).view(np.uint64)
-    return np.where(values == 0, np.uint64(0), _mix(bits ^ salts))
-
-
-def _mix(x: np.ndarray) -> np.ndarray:
-    """Return SplitMix64's finalizer of each word: every bit of the input affects every bit of the output."""
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return x ^ (x >> np.uint64(31))

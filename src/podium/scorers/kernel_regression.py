@@ -21,6 +21,7 @@ import numpy as np
 from podium.core.arrays import Arrays, require_array
 from podium.core.parameters import require_choice, require_count
 from podium.data.queries import Queries
+from podium.numerics.forward import kernel_weights
 from podium.scorers.base import PLAIN, Backward, Scorer, SmoothModel, StartOptions
 
 __all__ = ["Kernel", "KernelModel"]
@@ -67,17 +68,7 @@ class KernelModel(SmoothModel):
         return -self.theta * gradient
 
     def _probabilities(self, x: np.ndarray, hidden: np.ndarray | None) -> np.ndarray:
-        """Return (rows, landmarks) K/ΣK, from exponents: documents far from all landmarks still have a nearest one."""
-        a = self.theta.astype(x.dtype)  # float32 features stay float32 through the products and the exponential
-        z, landmarks = x * a, self.features.astype(x.dtype, copy=False) * a
-        exponent = z @ landmarks.T
-        exponent -= 0.5 * (landmarks**2).sum(axis=1)  # ½|z|² is the same for the whole row and cancels
-        if hidden is not None:
-            exponent[:, hidden] = -np.inf
-        exponent -= exponent.max(axis=1, keepdims=True)
-        np.exp(exponent, out=exponent)
-        exponent /= exponent.sum(axis=1, keepdims=True)
-        return exponent
+        return kernel_weights(x, self.theta, self.features, hidden)
 
     def _tiles(self, queries: Queries, *, leave_out: bool) -> Iterator[tuple[slice, np.ndarray | None]]:
         """Yield slices of rows that fit in memory at once, with the landmarks to hide from each."""
@@ -92,6 +83,9 @@ class KernelModel(SmoothModel):
                 raise ValueError("kernel regression needs documents of at least two queries to learn from")
             for start in range(first, last, height):
                 yield slice(start, min(start + height, last)), hidden
+
+    def scoring(self) -> dict[str, Any]:
+        return {"kind": "kernel regression"}
 
     def to_arrays(self) -> Arrays:
         return {"widths": self.theta, "features": self.features.astype(np.float64), "grades": self.grades}

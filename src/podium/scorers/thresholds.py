@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy import sparse
@@ -11,6 +11,7 @@ from scipy import sparse
 from podium.core.arrays import Arrays, require_array
 from podium.data.features import Features
 from podium.data.queries import Queries
+from podium.numerics.forward import step_part, step_tables
 from podium.scorers.base import Model, Scorer
 
 
@@ -47,11 +48,11 @@ class StepModel(Model):
     def _parts(self, queries: Queries) -> Iterator[tuple[int, np.ndarray]]:
         """Yield each feature that has steps, and its part in each score, (n_documents,)."""
         features = by_column(queries.features)
-        used = np.unique(self.feature)
-        starts, stops = np.searchsorted(self.feature, used), np.searchsorted(self.feature, used, side="right")
-        for j, start, stop in zip(used.tolist(), starts, stops, strict=True):
-            heights = np.concatenate(([0.0], np.cumsum(self.weight[start:stop])))
-            yield j, heights[np.searchsorted(self.threshold[start:stop], column(features, j))]
+        for table in step_tables(self.feature, self.threshold, self.weight):
+            yield table[0], step_part(table, column(features, table[0]))
+
+    def scoring(self) -> dict[str, Any]:
+        return {"kind": "steps"}
 
     def to_arrays(self) -> Arrays:
         return {

@@ -34,10 +34,10 @@ from podium.export.portable import (
 )
 from podium.export.requirements import require_package
 from podium.export.target import Options, Target, register
+from podium.numerics.forward import HEIGHT, SLOPE
 from podium.numerics.trees.forest import Forest
 from podium.scorers.base import Model
 from podium.scorers.kernel_regression import KernelModel
-from podium.scorers.network.layers import HEIGHT, SLOPE
 from podium.scorers.network.potentials import PotentialsModel
 from podium.scorers.standardization import Standardization
 from podium.scorers.torch import TorchModel

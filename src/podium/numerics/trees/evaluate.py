@@ -97,6 +97,11 @@ _BY_BITS, _INTERLEAVED = (
 )
 
 
+def n_compiled() -> int:
+    """Return how many variants of the evaluator this process had to compile, because the cache did not hold them."""
+    return sum(sum(kernel.stats.cache_misses.values()) for kernel in (_BY_BITS, _INTERLEAVED))  # type: ignore[attr-defined]
+
+
 def _score_sparse(
     first: int,
     stop: int,

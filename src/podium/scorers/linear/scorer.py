@@ -140,6 +140,9 @@ class LinearModel(CompiledModel):
         )
         return table, table
 
+    def scoring(self) -> dict[str, Any]:
+        return {"kind": "linear"}
+
     def to_arrays(self) -> Arrays:
         return {"coef": self.coef, "intercept": np.array(self.intercept)}
 

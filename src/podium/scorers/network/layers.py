@@ -18,12 +18,7 @@ from numba.extending import intrinsic
 
 from podium.data.features import Features
 from podium.numerics.elementary import FAST, exp
-
-LINEAR, TANH, RELU = range(3)
-ACTIVATIONS = ("linear", "tanh", "relu")
-
-# The scaled tanh 1.7159 tanh(2z/3) (LeCun's): ±1 at ±1, with its largest curvature there.
-HEIGHT, SLOPE = 1.7159, 2.0 / 3.0
+from podium.numerics.forward import HEIGHT, RELU, SLOPE, TANH
 
 BLOCK = 256
 """Documents computed at once."""

@@ -8,22 +8,17 @@ five units and a tanh output it is the individual potential of BoltzRank (Volkov
 
 from __future__ import annotations
 
-from itertools import pairwise
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from podium.core.parameters import require_choice, require_count, require_number
 from podium.data.queries import Queries
+from podium.numerics.forward import ACTIVATIONS, HEIGHT, RELU, SLOPE, TANH, activated, layers_of
 from podium.scorers.compiled import Kernels
 from podium.scorers.network.base import Network, NetworkModel, NetworkScorer, network_kernels
 from podium.scorers.network.layers import (
-    ACTIVATIONS,
     BLOCK,
-    HEIGHT,
-    RELU,
-    SLOPE,
-    TANH,
     copy_into,
     initial_weights,
     is_weight,
@@ -64,12 +59,11 @@ class MLPModel(NetworkModel):
 
     def layers(self) -> list[tuple[np.ndarray, np.ndarray]]:
         """Return the matrix, (n_out, n_in), and the biases, (n_out,), of each layer."""
-        layers, at = [], 0
-        for n_in, n_out in pairwise(self.shape[2:].tolist()):
-            stop = at + n_in * n_out
-            layers.append((self.theta[at:stop].reshape(n_out, n_in), self.theta[stop : stop + n_out]))
-            at = stop + n_out
-        return layers
+        return layers_of(self.theta, self.shape[2:].tolist())
+
+    def scoring(self) -> dict[str, Any]:
+        hidden, output = (ACTIVATIONS[k] for k in self.shape[:2].tolist())
+        return {"kind": "mlp", "layers": self.shape[2:].tolist(), "activation": hidden, "output": output}
 
     def input_gradients(self, features: np.ndarray) -> np.ndarray:
         values, slopes = (features - self.standardization.mean) * self.standardization.inverse_scale, []
@@ -85,10 +79,10 @@ class MLPModel(NetworkModel):
 
 def _activated(z: np.ndarray, activation: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the outputs of units for their inputs, and the derivatives."""
+    values = activated(activation, z)
     if activation == TANH:
-        t = np.tanh(SLOPE * z)
-        return HEIGHT * t, HEIGHT * SLOPE * (1 - t * t)
-    return (np.maximum(z, 0), z > 0) if activation == RELU else (z, np.ones_like(z))
+        return values, HEIGHT * SLOPE - SLOPE / HEIGHT * values**2
+    return values, z > 0 if activation == RELU else np.ones_like(z)
 
 
 class MLP(NetworkScorer):

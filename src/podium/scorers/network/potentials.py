@@ -25,13 +25,11 @@ from numba import njit
 from podium.core.parameters import require_choice, require_count, require_number
 from podium.data.queries import Queries
 from podium.numerics.elementary import FAST, exp
+from podium.numerics.forward import HEIGHT, SLOPE, TANH
 from podium.scorers.compiled import Kernels
 from podium.scorers.network.base import Network, NetworkModel, NetworkScorer, network_kernels
 from podium.scorers.network.layers import (
     BLOCK,
-    HEIGHT,
-    SLOPE,
-    TANH,
     add_into,
     add_outer,
     add_rows_sums,
@@ -324,6 +322,11 @@ class PotentialsModel(NetworkModel):
         number = np.arange(len(list_of_piece)) - np.repeat(np.cumsum(n_pieces) - n_pieces, n_pieces)
         first = queries.offsets[list_of_piece] + queries.sizes[list_of_piece] * number // n_pieces[list_of_piece]
         return np.append(first, queries.n_documents)
+
+    def scoring(self) -> dict[str, Any]:
+        pair_hidden, mean, _, hidden, _ = self.shape.tolist()
+        pool = "mean" if mean else "sum"
+        return {"kind": "potentials", "hidden": hidden, "pair_hidden": pair_hidden, "pool": pool}
 
     def weights_mask(self) -> np.ndarray:
         h = int(self.shape[0])

@@ -81,6 +81,9 @@ class TreesModel(Model):
         counted = np.where(gain > 0, gain if kind == "gain" else 1.0, 0.0)
         return np.bincount(forest.feature, counted, forest.n_features)
 
+    def scoring(self) -> dict[str, Any]:
+        return {"kind": "trees"}
+
     def to_arrays(self) -> Arrays:
         return {"trees": self.text}
 

@@ -1,0 +1,6 @@
+from podium.serving.loading import LoadedScorer, load
+
+__all__ = [
+    "LoadedScorer",
+    "load",
+]
