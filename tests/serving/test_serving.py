@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 import zipfile
@@ -13,6 +12,7 @@ import pytest
 
 import podium
 import podium.serving
+from podium.cli.main import main
 from podium.files.archive import ModelFileError, read_archive, write_archive
 from podium.losses import ListNetLoss
 from podium.scorers import MLP, FunctionScorer, Kernel, Linear, Potentials
@@ -224,13 +224,8 @@ def test_blends_of_blends(queries, tmp_path) -> None:
         np.testing.assert_allclose(scorer.score(rows), expected, rtol=1e-12)
 
 
-def test_a_cold_cache_is_reported_once(saved, tmp_path) -> None:
-    code = (
-        "import sys, numpy, podium.serving; scorer = podium.serving.load(sys.argv[1]);"
-        "rows = numpy.zeros((2, 5), 'f'); scorer.score(rows); scorer.score(rows)"
-    )
-    cold = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
-    done = subprocess.run([sys.executable, "-c", code, saved("trees")], capture_output=True, text=True, env=cold)
-    assert done.stderr.count("podium compile MODEL") == 1
-    done = subprocess.run([sys.executable, "-c", code, saved("trees")], capture_output=True, text=True, env=cold)
-    assert done.stderr == ""
+def test_compile_command(saved, capsys) -> None:
+    assert main(["compile", str(saved("linear"))]) == 0
+    assert "ready for float32 rows" in capsys.readouterr().out
+    assert main(["compile", __file__]) == 2
+    assert "not a model file" in capsys.readouterr().err

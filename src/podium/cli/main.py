@@ -17,11 +17,25 @@ import traceback
 from collections.abc import Sequence
 from types import ModuleType
 
-from podium.cli import compare, evaluate, explain, export, join, methods, rank, ratings, report, show, split, train
+from podium.cli import (
+    compare,
+    compile,
+    evaluate,
+    explain,
+    export,
+    join,
+    methods,
+    rank,
+    ratings,
+    report,
+    show,
+    split,
+    train,
+)
 from podium.cli.options import Parser
 from podium.version import __version__
 
-COMMANDS = (compare, report, train, show, export, rank, explain, evaluate, split, join, methods, ratings)
+COMMANDS = (compare, report, train, show, export, compile, rank, explain, evaluate, split, join, methods, ratings)
 
 _EPILOG = """\
 examples:

@@ -99,7 +99,8 @@ _BY_BITS, _INTERLEAVED = (
 
 def n_compiled() -> int:
     """Return how many variants of the evaluator this process had to compile, because the cache did not hold them."""
-    return sum(sum(kernel.stats.cache_misses.values()) for kernel in (_BY_BITS, _INTERLEAVED))  # type: ignore[attr-defined]
+    kernels: tuple[Any, ...] = (_BY_BITS, _INTERLEAVED)
+    return sum(sum(kernel.stats.cache_misses.values()) for kernel in kernels)
 
 
 def _score_sparse(
