@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 import urllib.parse
 from pathlib import Path
 
@@ -81,69 +83,70 @@ def put_together(model: Trees, folder: Path) -> Path:
     return file
 
 
-# ---- from Solr and back; the commands are those of docs/export/solr.md
+# ---- from Solr and back: the example of docs/export/solr.md
 
-N_QUERIES, N_DOCUMENTS = 25, 12
-FEATURES = [
-    {"name": "popularity", "class": "FieldValueFeature", "params": {"field": "feature_popularity"}},
-    {"name": "freshness", "class": "SolrFeature", "params": {"q": "{!func}div(1,sum(1,feature_age))"}},
-    {"name": "first_score", "class": "OriginalScoreFeature", "params": {}},
-    {"name": "words_in_query", "class": "ValueFeature", "params": {"value": "${words}", "required": True}},
-]
+PAGE = (Path(__file__).parents[2] / "docs" / "export" / "solr.md").read_text("utf-8")
+WORDS = ["red", "blue", "green", "warm", "light", "shoes", "coat", "hat", "scarf", "socks"]
 
 
-@pytest.mark.parametrize("method", ["listnet", "lambdamart"])
+@pytest.mark.parametrize("method", ["lambdamart", "listnet"])
 def test_index_log_join_train_export_upload_rerank(method: str, solr, tmp_path: Path, monkeypatch) -> None:
+    """Features and commands are read from the page."""
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(7)
-    documents = [
-        {"id": f"{q}-{d}", "qid": str(q), "feature_popularity": rng.gamma(2.0), "feature_age": rng.gamma(3.0)}
-        for q in range(N_QUERIES)
-        for d in range(N_DOCUMENTS)
+    products = [
+        {
+            "id": f"sku-{i}",
+            "title_t": " ".join(rng.choice(WORDS, 4)),
+            "popularity_d": rng.gamma(2.0),
+            "age_d": rng.gamma(3.0),
+        }
+        for i in range(150)
     ]
-    del documents[5]["feature_age"]  # a document may lack a field
+    del products[5]["age_d"]  # a document may lack a field
     solr.call("update", {"delete": {"query": "*:*"}})
-    solr.call("update?commit=true", documents)
+    solr.call("update?commit=true", products)
+    for kept in ("model-store/ranker", "feature-store/shop"):
+        solr.call(f"schema/{kept}", method="DELETE")
+    features = json.loads(re.search(r"```json\n(.*?)```", PAGE, re.DOTALL)[1])
+    solr.call("schema/feature-store", features, method="PUT")
 
-    store = "shop"
-    for kind in ("model-store/ranker", f"feature-store/{store}"):
-        solr.call(f"schema/{kind}", method="DELETE")
-    classes = [
-        {**feature, "store": store, "class": f"org.apache.solr.ltr.feature.{feature['class']}"} for feature in FEATURES
-    ]
-    solr.call("schema/feature-store", classes, method="PUT")
-
-    def select(query: int, **more: str) -> dict:
-        asked = {"q": f"qid:{query}", "qid": query, "rows": N_DOCUMENTS, "echoParams": "explicit", **more}
+    def select(query: str, **more: str) -> dict:
+        asked = {"q": query, "defType": "edismax", "qf": "title_t", "mm": 1, "rows": 100, **more}
         return solr.call(f"select?{urllib.parse.urlencode(asked)}")
 
-    with Path("logged.jsonl").open("w") as log:
-        for query in range(N_QUERIES):
-            answer = select(query, fl=f"id,[features store={store} efi.words={1 + query % 3}]")
+    queries = {str(i): " ".join(rng.choice(WORDS, 2, replace=False)) for i in range(25)}
+    with Path("logged.json").open("w") as log:
+        for qid, text in queries.items():
+            answer = select(text, qid=qid, echoParams="explicit", fl=f"id,[features store=shop efi.query='{text}']")
             log.write(json.dumps(answer) + "\n")
     with Path("judgments.txt").open("w") as qrels:
-        for document in documents[3:]:  # the first three were never judged
-            worth = document["feature_popularity"] - 0.5 * document.get("feature_age", 0.0) + rng.normal(0.0, 0.3)
-            qrels.write(f"{document['qid']} 0 {document['id']} {int(np.clip(worth, 0, 3))}\n")
+        for qid, text in queries.items():
+            for product in products[3:]:  # the first three were never judged
+                matches = len(set(text.split()) & set(product["title_t"].split()))
+                worth = matches + 0.5 * product["popularity_d"] - 0.3 * product.get("age_d", 0.0)
+                qrels.write(f"{qid} 0 {product['id']} {int(np.clip(worth, 0, 3))}\n")
 
-    assert main(["join", "logged.jsonl", "--judgments", "judgments.txt", "-o", "data.parquet"]) == 0
-    assert main(["train", "data.parquet", "--method", method, "-o", "ranker.podium"]) == 0
-    export = ["export", "ranker.podium", "--format", "solr", "-o", "ranker.json", "--set", f"store={store}"]
-    assert main([*export, "--check", "data.parquet"]) == 0
+    commands = re.findall(r"(?m)^podium (.*)$", PAGE)
+    assert [command.split()[0] for command in commands] == ["join", "train", "export"]
+    for command in commands:
+        assert main(shlex.split(command.replace("lambdamart", method))) == 0
 
     solr.call("schema/model-store", Path("ranker.json").read_bytes(), method="PUT")
-    ranker, data = podium.load("ranker.podium"), podium.read_logged("logged.jsonl")
-    assert data.feature_names == tuple(feature["name"] for feature in FEATURES)
+    ranker, data = podium.load("ranker.podium"), podium.read_logged("logged.json")
+    assert data.feature_names == ("title_match", "popularity", "freshness", "first_score")
     assert ranker.score(podium.read_queries("data.parquet")) > 0.8
-    ours = dict(zip(data.document_ids, ranker.predict(data), strict=True))
+    query_of = data.qids[data.query_of_document]
+    ours = dict(zip(zip(query_of, data.document_ids, strict=True), ranker.predict(data), strict=True))
     changed = 0
-    for query in range(N_QUERIES):
-        rerank = f"{{!ltr model=ranker reRankDocs={N_DOCUMENTS} efi.words={1 + query % 3}}}"
-        found = select(query, rq=rerank, fl="id,score")["response"]["docs"]
-        expected = np.array([ours[document["id"]] for document in found])
-        scores = np.array([document["score"] for document in found])
-        assert len(found) == N_DOCUMENTS
+    for qid, text in queries.items():
+        found = select(text, rq=f"{{!ltr model=ranker reRankDocs=100 efi.query='{text}'}}", fl="id,score")
+        before = select(text, fl="id")["response"]["docs"]
+        found = found["response"]["docs"]
+        expected = np.array([ours[qid, product["id"]] for product in found])
+        scores = np.array([product["score"] for product in found])
+        assert len(found) == len(before) > 20
         np.testing.assert_allclose(scores, expected, rtol=1e-5, atol=1e-5)
         assert (np.diff(expected) <= 1e-5).all()  # Solr's order is ours
-        changed += [document["id"] for document in found] != [f"{query}-{d}" for d in range(N_DOCUMENTS)]
-    assert changed > N_QUERIES / 2  # and not the order of the first search
+        changed += [product["id"] for product in found] != [product["id"] for product in before]
+    assert changed == len(queries)  # and not that of the first search

@@ -148,7 +148,7 @@ def _companions(model: Portable, file: str, options: Options) -> dict[str, str]:
             f"`{file}.features.json` names the {len(features)} features of the model; each is a template that reads "
             "the field of the feature's name. Replace class and params by what computes the feature in your "
             'collection, for example `"class": "org.apache.solr.ltr.feature.SolrFeature", "params": {"q": '
-            '"{!edismax qf=title v=${query}}"}` for a match with the query or '
+            '"{!edismax qf=title}${query}"}` for a match with the query or '
             '`"class": "org.apache.solr.ltr.feature.OriginalScoreFeature", "params": {}` for the score of the first '
             "search. Then put them into the feature store:\n\n"
             + request(f"{put} {collection}/schema/feature-store --data-binary @{file}.features.json"),
