@@ -26,8 +26,9 @@ from podium.experiments.run.race import Race
 from podium.experiments.run.runner import Listener
 from podium.experiments.tuning import fit_within, named, search_store, warn
 from podium.metrics import Metric
-from podium.models.blend import Blend, mean_ranks
+from podium.models.blend import Blend
 from podium.models.evidence import evidence_shares
+from podium.numerics.forward import mean_ranks
 from podium.rankers.estimator import BaseRanker
 from podium.rankers.inputs import TrainingInput
 from podium.scorers.base import Model, Scorer
@@ -314,7 +315,7 @@ class Selection:
         """Return minus the logarithms of ranks by each candidate, fold after fold, and the queries they are of."""
         judges = race.folds.judges.take(numbers)
         scores = [np.concatenate([_scores(race, name, fold) for fold in folds]) for name in names]
-        return np.array([-np.log(mean_ranks(s, judges)) for s in scores]), judges
+        return np.array([-np.log(mean_ranks(s, judges.offsets)) for s in scores]), judges
 
     def _fitted(self, members: Mapping[str, float], race: Race) -> Any:
         """Return the pick, fitted on all queries."""

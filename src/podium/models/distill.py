@@ -18,7 +18,7 @@ from sklearn.base import clone
 from podium.core.random_state import RandomState, as_generator
 from podium.data.queries import Queries
 from podium.metrics import Metric, metric
-from podium.models.blend import mean_ranks
+from podium.numerics.forward import mean_ranks
 from podium.rankers.inputs import as_validation_queries
 from podium.rankers.presets.lambdamart import LambdaMART
 
@@ -117,7 +117,7 @@ def teacher_grades(teacher: Any, queries: Queries) -> np.ndarray:
     queries = _grouped(queries)
     scores = np.asarray(teacher.predict(queries), np.float64)
     length = np.repeat(np.log(np.maximum(queries.sizes, 2)), queries.sizes)
-    return HIGHEST * (1.0 - np.log(mean_ranks(scores, queries)) / length)
+    return HIGHEST * (1.0 - np.log(mean_ranks(scores, queries.offsets)) / length)
 
 
 def describe(distillation: dict[str, Any]) -> str:
