@@ -7,8 +7,11 @@ import io
 import json
 from urllib.parse import quote
 
+import numpy as np
 import pytest
 
+from podium.experiments.report.rankings import explained_method
+from podium.experiments.run.explaining import ExplainedPart
 from podium.experiments.run.store import FILE
 
 from .browser import Browser, why_not
@@ -393,3 +396,42 @@ def test_nothing_but_failures_and_one_method_alone(make_comparison, open_report)
     page = open_report(make_comparison(methods=["random"]))
     assert page.texts("#curves-chart .legend [aria-pressed=true]") == ["random"]
     assert len(page.texts("#pair-chart .point.ties")) == 7
+
+
+def test_why_one_document_and_one_above_another(open_report, four):
+    """Documents are chosen in the rankings; contributions are those stored, and their differences."""
+    name = explained_method(four)
+    result = next(result for result in four.results if result.method == name and result.fold == "Fold1")
+    scores = four.arrays(result).scores[:6]
+    order = np.argsort(-scores, kind="stable")
+    parts = np.column_stack([scores - 0.25, np.full(6, 0.5)])[order]
+    padded = np.zeros((1, 20, 12), np.float32)
+    padded[0, :6, :2] = parts
+    documents, features = np.full((1, 20), -1), np.full((1, 12), -1)
+    documents[0, :6], features[0, :2] = order, (2, 0)
+    others = np.zeros((1, 20), np.float32)
+    others[0, :6] = -0.125
+    part = ExplainedPart(
+        "by hand; against the mean of the {unit}", np.array([0]), documents, features, padded * 2, padded, others
+    )
+    four.store.add_explanation(result.trial, part)
+    page = open_report(four, link(a=name, query="q0"))
+    names = page.texts("#rankings > :first-child tbody th")
+    assert page.texts("#why caption") == [f"{names[0]} (#1) above {names[1]} (#2)"]
+    assert page.texts("#why thead th")[1:3] == names[:2]
+    difference = float(f"{parts[0, 0]:.4g}") - float(f"{parts[1, 0]:.4g}")
+    cells = page.texts("#why tbody tr:first-child > *")
+    assert cells[0] == "links"  # the third feature
+    assert float(cells[3].replace("+", "")) == pytest.approx(difference, rel=1e-3)
+    assert "By hand; against the mean of the query." in " ".join(page.texts("#explorer p"))
+    page.click("#rankings > :first-child tbody tr:nth-child(2) button")  # no longer chosen
+    assert page.texts("#why caption") == [f"{names[0]} (#1)"]
+    assert page.texts("#why tbody tr:last-child th") == ["score above the reference"]
+    page.click("#rankings > :first-child tbody tr:nth-child(5) button")
+    assert page.texts("#why caption") == [f"{names[0]} (#1) above {names[4]} (#5)"]
+    address = page.evaluate("location.href")
+    page.go(address)  # a link shows the same
+    assert page.texts("#why caption") == [f"{names[0]} (#1) above {names[4]} (#5)"]
+    page.click("#explorer .controls button:last-of-type")  # the next query is not explained
+    assert page.texts("#why") == []
+    assert "This one is not" in " ".join(page.texts("#explorer p"))

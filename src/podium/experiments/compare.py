@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import tempfile
 import time
+import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from podium.data.queries import Queries
 from podium.experiments.plan.domain import QUERIES, QUICK, Methods
@@ -16,7 +19,10 @@ from podium.experiments.plan.rehearsal import REHEARSAL, RehearsalFolds
 from podium.experiments.plan.search import Search
 from podium.experiments.plan.sources import Source, open_source
 from podium.experiments.plan.study import Study
+from podium.experiments.report.rankings import explained_method, explored
 from podium.experiments.result.comparison import Comparison
+from podium.experiments.result.summary import one_per_fold
+from podium.experiments.run import explaining
 from podium.experiments.run.runner import Listener, Runner
 from podium.experiments.run.store import FILE, Store, locked
 from podium.metrics import Metric, import_metrics, metric
@@ -163,7 +169,8 @@ def run_study(
         facts = {"rehearsed": rehearsal is not None, "reading": dict(study.reading)}
         store.describe(**facts, status="running", total_seconds=before)
         try:
-            results = Runner(study, store, listener).results(jobs)
+            runner = Runner(study, store, listener)
+            results = runner.results(jobs)
         except KeyboardInterrupt:
             store.describe(**facts, status="interrupted", total_seconds=before + time.perf_counter() - began)
             raise
@@ -178,11 +185,41 @@ def run_study(
             study=study,
         )
         if out is not None:
+            explain_chosen(comparison, runner)
             comparison.save(folder)
             store.describe(**facts, status="complete", total_seconds=seconds, failed=comparison.failed)
         else:
             store.close()
     return comparison
+
+
+def explain_chosen(comparison: Comparison, runner: Runner) -> None:
+    """Store, for the report, why the chosen method ranks some test queries as it does, as far as there is time.
+
+    Its selected trials are fitted again, one per fold. A method that is made from others, such as a blend, has no model
+    of its own: the best of the others is explained instead.
+    """
+    name = explained_method(comparison)
+    if name is None or runner.study.domain is not QUERIES:
+        return
+    row = next(row for row in comparison.rows if row.method == name)
+    results = one_per_fold(row.results)
+    budget = max(explaining.SECONDS, 0.05 * sum(r.search_seconds for r in comparison.results))
+    deadline = time.perf_counter() + budget
+    numbers = explored(comparison, explaining.QUERIES)
+    for fold, result in enumerate(results):
+        chosen = np.array([q for f, q in numbers if f == fold], np.int64)
+        known = comparison.store is None or comparison.store.explanation(result.trial) is not None
+        if known or not len(chosen) or time.perf_counter() + result.seconds > deadline:
+            continue
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the trial recorded them
+            ranker, seen = runner.fitted(result)
+            left = (deadline - time.perf_counter()) / (len(results) - fold)
+            part = explaining.explain_part(ranker, seen.test, chosen, time.perf_counter() + left)
+        if part is not None:
+            assert comparison.store is not None
+            comparison.store.add_explanation(result.trial, part)
 
 
 class Silent:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 SCRIPTS = (
     *("core", "state", "charts", "keys", "leaderboard", "lines", "cost"),
-    *("statistics", "disagreement", "explorer", "weights", "files", "start"),
+    *("statistics", "disagreement", "why", "explorer", "weights", "files", "start"),
 )
 """In this order: later ones use earlier ones."""
 
@@ -143,7 +143,8 @@ def _charts(comparison: Comparison, content: dict[str, Any]) -> list[str]:
             figure("pair-chart"),
             figure("explorer") if content["rankings"] else "",
             lead=f"Every {unit}’s {name} under two methods."
-            + (f" Open a {unit} to see both rankings of its {item}s." if content["rankings"] else ""),
+            + (f" Open a {unit} to see both rankings of its {item}s." if content["rankings"] else "")
+            + (" Features say why." if content["explained"] else ""),
         ),
         section(
             "weights",

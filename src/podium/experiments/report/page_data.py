@@ -13,7 +13,7 @@ import numpy as np
 
 from podium.experiments.report.disagreement import agreement, duels
 from podium.experiments.report.published import published_curves
-from podium.experiments.report.rankings import places, rankings
+from podium.experiments.report.rankings import explained_method, explanations, places, rankings
 from podium.experiments.result.summary import MethodSummary, format_parameters, one_per_fold
 from podium.experiments.result.table import units
 from podium.experiments.run.outcomes import Result
@@ -46,6 +46,7 @@ def page_data(comparison: Comparison) -> dict[str, Any]:
         # With more digits than can be seen: wins are counted from these, and small differences count.
         "values": {m: [rounded(comparison.values(row.method, m)[shown], 6) for row in rows] for m in metrics},
         "rankings": rankings(comparison, rows, shown, values),
+        "explained": _explained(comparison),
         "agreement": agreement(comparison, rows),
         "duels": duels(values),
         "ranks": _ranks(comparison, rows),
@@ -177,6 +178,16 @@ def _queries(
         "total": len(ids),
         "valued": int((~np.isnan(values).any(axis=0)).sum()) if rows else 0,
     }
+
+
+def _explained(comparison: Comparison) -> dict[str, Any] | None:
+    """Return which method's rankings are explained, how, and how many of them."""
+    found = explanations(comparison)
+    if not found:
+        return None
+    words = {"unit": comparison.configuration.unit, "item": comparison.configuration.item}
+    how = dict.fromkeys(part.how.format(**words) for part, _ in found.values())
+    return {"method": explained_method(comparison), "how": "; ".join(how), "queries": len(found)}
 
 
 def _feature_names(comparison: Comparison) -> list[str] | None:

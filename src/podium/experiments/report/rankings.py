@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from podium.experiments.result.summary import MethodSummary, one_per_fold
+from podium.experiments.run.explaining import ExplainedPart
 from podium.experiments.run.outcomes import TestPart
 
 if TYPE_CHECKING:
@@ -29,9 +30,64 @@ def rankings(
     if found is None:
         return None
     where = places(comparison, rows)
+    why = explanations(comparison)
     room = PLACES // (DEPTH * max(len(rows), 1))
     most_different = set(np.argsort(-np.nan_to_num(values[:, shown]).std(axis=0), kind="stable")[:room].tolist())
-    return [_one_query(found, *where[i]) if number in most_different else None for number, i in enumerate(shown)]
+    return [
+        _one_query(found, where[i], why.get(where[i])) if number in most_different else None
+        for number, i in enumerate(shown)
+    ]
+
+
+def explained_method(comparison: Comparison) -> str | None:
+    """Return the method whose rankings are explained: the pick, or the best, unless it is made from others."""
+    facts = comparison.configuration.methods
+    rows = sorted(comparison.learners, key=lambda row: row.method != comparison.pick)
+    return next((row.method for row in rows if not facts[row.method].requires), None)
+
+
+def explored(comparison: Comparison, most: int) -> list[tuple[int, int]]:
+    """Return fold and number of the test queries to explain: those on which methods differ most come first."""
+    rows = [row for row in comparison.rows if row.estimates]
+    values = np.array([comparison.values(row.method, comparison.primary) for row in rows])
+    order = np.argsort(-np.nan_to_num(values).std(axis=0), kind="stable")[:most]
+    where = places(comparison, rows)
+    return [where[i] for i in order.tolist()]
+
+
+def explanations(comparison: Comparison) -> dict[tuple[int, int], tuple[ExplainedPart, int]]:
+    """Return, by fold and number of a query, what explains its ranking, and its place there."""
+    name = explained_method(comparison)
+    row = next((row for row in comparison.rows if row.method == name), None)
+    if row is None or comparison.store is None:
+        return {}
+    parts = [comparison.store.explanation(result.trial) for result in one_per_fold(row.results)]
+    return {
+        (fold, int(q)): (part, i)
+        for fold, part in enumerate(parts)
+        if part is not None
+        for i, q in enumerate(part.queries)
+    }
+
+
+def _why(part: ExplainedPart, i: int, seen: np.ndarray) -> dict[str, Any]:
+    """Return the explanation of one query for the page: documents by their number among those that it shows."""
+    documents = part.documents[i][part.documents[i] >= 0]
+    features = part.features[i][part.features[i] >= 0]
+    kept = np.isin(documents, seen)
+    n, width = np.flatnonzero(kept), len(features)
+    return {
+        "documents": np.searchsorted(seen, documents[kept]).tolist(),
+        "features": features.tolist(),
+        "values": [_digits(row[:width]) for row in part.values[i][n]],
+        "parts": [_digits(row[:width]) for row in part.contributions[i][n]],
+        "others": _digits(part.others[i][n]),
+    }
+
+
+def _digits(values: np.ndarray, n: int = 4) -> list[float | None]:
+    """Return numbers with as many digits as can be read."""
+    return [float(f"{value:.{n}g}") if np.isfinite(value) else None for value in values.tolist()]
 
 
 def by_fold(comparison: Comparison, rows: list[MethodSummary]) -> list[tuple[TestPart, list[np.ndarray]]] | None:
@@ -66,8 +122,11 @@ def places(comparison: Comparison, rows: list[MethodSummary]) -> list[tuple[int,
     return list(first.values())
 
 
-def _one_query(folds: list[tuple[TestPart, list[np.ndarray]]], fold: int, q: int) -> dict[str, Any]:
+def _one_query(
+    folds: list[tuple[TestPart, list[np.ndarray]]], place: tuple[int, int], why: tuple[ExplainedPart, int] | None
+) -> dict[str, Any]:
     """Return the documents among the first of any method, and each method's order of them by number."""
+    fold, q = place
     queries, scores = folds[fold]
     documents = slice(queries.offsets[q], queries.offsets[q + 1])
     labels = queries.labels[documents]
@@ -81,6 +140,7 @@ def _one_query(folds: list[tuple[TestPart, list[np.ndarray]]], fold: int, q: int
         "ids": [str(i + 1) if ids is None else _short(str(ids[i])) for i in seen],
         "grade": [float(grade) for grade in labels[seen]],
         "orders": [np.searchsorted(seen, order).tolist() for order in orders],
+        "why": None if why is None else _why(*why, seen),
     }
 
 

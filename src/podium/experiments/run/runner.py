@@ -27,7 +27,7 @@ from podium.experiments.run.seal import SealedTest, SelectedTrial, VisibleFold, 
 from podium.experiments.run.shared_folds import SharedFold
 from podium.experiments.run.store import Store
 from podium.experiments.run.stored_model import StoredModel
-from podium.experiments.run.trial import run_trial, warm_up, warm_up_metric
+from podium.experiments.run.trial import fit_again, run_trial, warm_up, warm_up_metric
 from podium.experiments.run.workers import Failure, InProcess, Task, Workers, available_cores
 from podium.metrics import Metric, metric
 
@@ -130,6 +130,13 @@ class Runner:
             self.listener.start(total, total - n_left)
             self._compute(left, jobs)
         return [search.result for search in self._searches if search.result is not None]
+
+    def fitted(self, result: Result) -> tuple[Any, VisibleFold]:
+        """Return the selected ranker of a result, fitted once more, and the fold; not for methods made from others."""
+        search = next(s for s in self._searches if s.key == result.key)
+        setting = next(setting for setting, _ in search.in_order if search.trial_key(setting) == result.trial)
+        fold, _ = seal(search.fold, *self.study.source.load(search.fold))
+        return fit_again(search.method, setting, fold, self.study.primary), fold
 
     def _compute(self, left: Sequence[OngoingSearch], jobs: int) -> None:
         counts: Counter[str] = Counter()

@@ -7,6 +7,7 @@
                         results     one row per method, fold and seed: the selected trial, its values on the test part
                         selections  the trials that each result was selected from
                         test_parts  the test queries that scores belong to
+                        explanations  contributions of features to some scores of the chosen method
 
 The key of a trial or result is a digest of all that determines it. So a run that was killed goes on where it was,
 adding a method computes only that method, and a changed question (other data, seed, code …) never meets old answers.
@@ -32,6 +33,7 @@ from typing import Any, Self
 import numpy as np
 
 from podium.experiments.plan.configuration import Configuration, plain_parameters
+from podium.experiments.run.explaining import ExplainedPart
 from podium.experiments.run.outcomes import ModelSummary, Result, ResultArrays, TestPart, Trial
 from podium.experiments.run.seal import SealError
 from podium.experiments.run.surroundings import surroundings
@@ -266,6 +268,25 @@ class Store:
             return None
         trial = self._unpack(row[0])
         return ResultArrays(self._part(row[2]), trial["test_scores"], self._unpack(row[1])["curve"], _summary(trial))
+
+    # ---- explanations: a table that files of earlier versions need not have
+
+    def add_explanation(self, trial: str, part: ExplainedPart) -> None:
+        """Store what explains the scores of a trial."""
+        with self._transaction() as database:
+            database.execute("CREATE TABLE IF NOT EXISTS explanations (trial TEXT PRIMARY KEY, arrays BLOB NOT NULL)")
+            packed = _pack({f.name: np.asarray(getattr(part, f.name)) for f in fields(part)}, compress=True)
+            database.execute("INSERT OR REPLACE INTO explanations VALUES (?, ?)", (trial, packed))
+
+    def explanation(self, trial: str) -> ExplainedPart | None:
+        """Return what explains the scores of a trial; None if that is not stored."""
+        if self._row("SELECT 1 FROM sqlite_schema WHERE name = 'explanations'") is None:
+            return None
+        row = self._row("SELECT arrays FROM explanations WHERE trial = ?", trial)
+        if row is None:
+            return None
+        arrays: dict[str, Any] = self._unpack(row[0])
+        return ExplainedPart(**(arrays | {"how": str(arrays["how"])}))
 
     # ---- what these are made of
 

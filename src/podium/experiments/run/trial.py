@@ -81,6 +81,14 @@ def _run_trial(
     )
 
 
+def fit_again(method: StudyMethod, setting: Setting, fold: VisibleFold, metric: Metric) -> Any:
+    """Return a method's ranker fitted as in a trial."""
+    ranker = method.ranker(setting)
+    with quiet_blas():
+        _fit(ranker, fold, with_grade(metric, fold.top_grade), None)
+    return ranker
+
+
 def _fit(ranker: Any, fold: VisibleFold, metric: Metric, end: float | None) -> list[str]:
     """Fit, and return the warnings raised (such as no convergence)."""
 

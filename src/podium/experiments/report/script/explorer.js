@@ -49,7 +49,7 @@ function opened(number) {
   const facts = html("p", {}, `${many(query.documents, data.item, `${data.item}s`)}: ${counts}${fold}.${means}`);
   const [a, b] = [state.a, state.b].map((name) => query.orders[numberOf.get(name)]);
   const lists = [ranked(state.a, number, query, a, b), ranked(state.b, number, query, b, a)];
-  return [facts, html("div", { class: "columns rankings", id: "rankings" }, ...lists)];
+  return [facts, html("div", { class: "columns rankings", id: "rankings" }, ...lists), ...why(number, query)];
 }
 
 const topGrade = Math.max(1, ...(data.rankings ?? []).flatMap((query) => query?.grades.map(([grade]) => grade) ?? []));
@@ -60,7 +60,7 @@ function ranked(name, number, query, order, other) {
     const there = other.indexOf(document);
     const elsewhere = there < 0 ? `> ${other.length}` : there === i ? "=" : String(there + 1);
     const place = html("td", { class: "number soft" }, String(i + 1));
-    const title = html("th", { scope: "row" }, query.ids[document]);
+    const title = html("th", { scope: "row" }, explainable(number, query, document));
     return row([place, badge(query.grade[document]), title, elsewhere], [3]);
   });
   const caption = [html("strong", {}, name), ` ${state.metric} ${four(value)}`];

@@ -9,7 +9,7 @@ if (methods.length) {
   figure("agreement-table", [], agreement);
   figure("disputed-table", [], disputed);
   figure("pair-chart", ["a", "b", "metric", "query"], pair);
-  figure("explorer", ["a", "b", "metric", "query"], explorer);
+  figure("explorer", ["a", "b", "metric", "query", "why"], explorer);
   figure("weights-chart", ["weights"], weights);
 }
 downloads();

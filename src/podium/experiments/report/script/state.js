@@ -12,6 +12,7 @@ const defaults = {
   a: first,
   b: [...strong, ...methods].find((method) => method.name !== first)?.name ?? first,
   query: "",
+  why: "",
   fold: "",
   weights: [...strong, ...methods].find((method) => method.weights)?.name ?? "",
 };

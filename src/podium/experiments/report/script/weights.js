@@ -20,7 +20,7 @@ function weights(box) {
 function bars(box, method, shown) {
   const keys = ["features", "mean", "low", "high"];
   const [features, mean, low, high] = keys.map((key) => method.weights[key].slice(0, shown));
-  const names = features.map((feature) => data.features?.[feature] ?? `feature ${feature + 1}`);
+  const names = features.map(featureName);
   const line = 20;
   const left = Math.min(20 + Math.max(...names.map(wide)), box.clientWidth * 0.4);
   const unit = method.weights.linear ? "share of the sum of absolute weights" : "share of the importance";
