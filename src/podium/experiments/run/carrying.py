@@ -26,7 +26,7 @@ def carried_over(ranker: Any) -> dict[str, Any]:
     best = getattr(convergence, "best_iter", None)
     step = _PARAMETERS.get(getattr(convergence, "step", ""))
     if best is not None and step is not None:
-        known = ranker.get_params()
+        known = ranker.get_params() if hasattr(ranker, "get_params") else {}  # one of ratings has none
         found |= {place + step: best for place in _PLACES if isinstance(known.get(place + step), int)}
     return found
 
