@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Iterator
 from functools import cached_property
 from typing import Any, ClassVar, Self
@@ -11,7 +13,7 @@ import numpy as np
 from podium.core.arrays import Arrays
 from podium.core.parameters import require_choice
 from podium.data.queries import Queries
-from podium.numerics.pool import n_threads
+from podium.numerics.pool import LITTLE_WORK, n_threads
 from podium.numerics.trees.evaluate import TreeEvaluator
 from podium.numerics.trees.forest import Forest, read_forest
 from podium.scorers.base import Model, Scorer
@@ -69,7 +71,7 @@ class TreesModel(Model):
         """Return (n_documents, n_features + 1) SHAP values: each feature's part in a score; last, the expected one."""
         if queries.n_documents == 0:
             return np.zeros((0, self.n_features + 1))
-        threads = 1 if queries.n_documents < 1000 else n_threads()
+        threads = lightgbm_threads(work=1e3 * queries.n_documents)
         values = self.booster.predict(rows_for_lightgbm(queries), pred_contrib=True, num_threads=threads)
         return np.asarray(values.toarray() if hasattr(values, "toarray") else values, dtype=np.float64)
 
@@ -105,6 +107,26 @@ def rows_for_lightgbm(queries: Queries) -> Any:
     from scipy import sparse
 
     return sparse.csr_matrix(queries.features) if queries.is_sparse else queries.features
+
+
+def lightgbm_threads(work: float) -> int:
+    """Return how many threads LightGBM may use for work of this many nanoseconds.
+
+    Its OpenMP waits forever for threads that a fork did not copy; on one thread it needs none.
+    """
+    return 1 if work < LITTLE_WORK or _forked_with_lightgbm else n_threads()
+
+
+_forked_with_lightgbm = False
+
+
+def _after_fork() -> None:
+    global _forked_with_lightgbm
+    _forked_with_lightgbm = "lightgbm" in sys.modules
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 def import_lightgbm() -> Any:

@@ -15,10 +15,9 @@ import numpy as np
 
 from podium.core.parameters import require_choice, require_count, require_number
 from podium.data.queries import Queries
-from podium.numerics.pool import LITTLE_WORK, n_threads
 from podium.scorers.base import Scorer
 from podium.scorers.trees.growth import TreeGrowth
-from podium.scorers.trees.model import TreesModel
+from podium.scorers.trees.model import TreesModel, lightgbm_threads
 
 __all__ = ["Trees"]
 
@@ -154,7 +153,7 @@ class Trees(Scorer):
             "deterministic": self.deterministic,
             "force_col_wise": self.deterministic,  # a histogram is then summed by one thread, in order
             "seed": seed,
-            "num_threads": 1 if queries.features.size < LITTLE_WORK else n_threads(),
+            "num_threads": lightgbm_threads(work=queries.features.size),
             "verbosity": -1,
         }
 
