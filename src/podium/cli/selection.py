@@ -156,7 +156,8 @@ def auto(
     picked = ", ".join(
         f"{name} {share:.0%}" if len(choice.members) > 1 else name for name, share in choice.members.items()
     )
-    lines = [f"  pick: {'a blend of ' * (len(choice.members) > 1)}{picked}"]
+    kind = "lambdamart, distilled from " * (choice.distilled is not None) + "a blend of " * (len(choice.members) > 1)
+    lines = [f"  pick: {kind}{picked}"]
     if choice.estimate == choice.estimate:
         lines.append(
             f"  {choice.metric} {choice.estimate:.4f} on queries that did not choose it ({choice.protocol}); "

@@ -126,6 +126,7 @@ class Trained:
 
 
 def run(arguments: argparse.Namespace) -> int:
+    began = time.perf_counter()  # before imports: a time limit covers them too
     from podium.metrics import import_metrics, metric
 
     selection.check(arguments)
@@ -135,7 +136,7 @@ def run(arguments: argparse.Namespace) -> int:
     if not metrics:
         raise ValueError("--metrics names no metric: give at least one, such as ndcg@10")
     student = _student(arguments)
-    trained = _train(arguments, metrics)
+    trained = _train(arguments, metrics, began)
     _require_progress(trained)
     if student is not None:
         trained = _distilled(trained, student, arguments, metrics[0])
@@ -147,12 +148,11 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _train(arguments: argparse.Namespace, metrics: list[Metric]) -> Trained:
+def _train(arguments: argparse.Namespace, metrics: list[Metric], began: float) -> Trained:
     """Return the ranker that the options describe, fitted; the first metric that can tell decides when to stop."""
     from podium.files.models import require_savable
     from podium.rankers.methods import accepted
 
-    began = time.perf_counter()
     if arguments.from_run is not None:
         name, ranker, lines, facts, source = selection.from_run(arguments, began)
         return Trained(name, ranker, Data({}, source), time.perf_counter() - began, lines, facts)

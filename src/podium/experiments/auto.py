@@ -27,10 +27,12 @@ from podium.experiments.run.runner import Listener
 from podium.experiments.tuning import fit_within, named, search_store, warn
 from podium.metrics import Metric
 from podium.models.blend import Blend
+from podium.models.distill import STUDENT_TREES, describe, distill
 from podium.models.evidence import evidence_shares
 from podium.numerics.forward import mean_ranks
 from podium.rankers.estimator import BaseRanker
 from podium.rankers.inputs import TrainingInput
+from podium.rankers.presets.lambdamart import LambdaMART
 from podium.scorers.base import Model, Scorer
 from podium.training.base import Fit
 
@@ -43,6 +45,8 @@ SMALL_SHARE = 0.03
 CLEARLY = 2.0
 """Standard errors by which a single candidate must be better than the blend to be picked."""
 HALVINGS = 10
+DISTILL_FOLDS = 3
+"""Folds on which a student is measured."""
 
 
 class Auto(BaseRanker):
@@ -65,7 +69,8 @@ class Auto(BaseRanker):
     minutes : float, optional
         Time for search and final fit. Without it the same data and seed give the same model.
     target : str, optional
-        A format of :func:`podium.export`: only candidates that it can express are tried, and one of them is picked.
+        A format of :func:`podium.export`: only candidates that it can express are tried. The pick is one of them or,
+        where that is better, a :class:`podium.LambdaMART` that learned the scores of their blend (podium.distill).
     folds : int
         Folds of the cross-validation, where ``fit`` is given no ``eval_set``.
     repeats : int
@@ -164,6 +169,8 @@ class AutoChoice:
     """The metric of the pick on queries that did not choose it."""
     single: float = float("nan")
     """The same for the best single candidate."""
+    distilled: dict[str, Any] | None = None
+    """The figures of teacher and student, if the pick is the student of the blend."""
     dropped: dict[str, str] = field(default_factory=dict)
     """Candidates left out, and why."""
     notes: list[str] = field(default_factory=list)
@@ -177,6 +184,7 @@ class AutoChoice:
             "pick": self.members,
             "estimate": None if np.isnan(self.estimate) else self.estimate,
             "estimate of the best single one": None if np.isnan(self.single) else self.single,
+            "distillation": self.distilled,
             "left out": self.dropped,
             "notes": list(self.notes),
         }
@@ -204,13 +212,12 @@ class Selection:
         self.choice = AutoChoice(measure, "", notes=list(notes))
         entered = [c for c in entered if self._takes(c)]
         if not entered:
-            raise ValueError(f"no candidate can be exported to {self.auto.target}: {_listed(self.choice.dropped)}")
+            wanted = "" if self.auto.target is None else f" that can be exported to {self.auto.target}"
+            raise ValueError(f"there is no candidate{wanted}: {_listed(self.choice.dropped)}")
         if queries.n_documents > SAMPLE_FROM and len(entered) > 4:
             entered = self._heats(entered)
         race = self._race(entered, queries, validation, self.auto.folds)
         members = self._pick(race)
-        for line in self.choice.notes[len(notes) :]:
-            self.listener.note(line)
         return self._fitted(members, race), self.choice
 
     def _takes(self, candidate: Candidate) -> bool:
@@ -283,7 +290,7 @@ class Selection:
             failed = [why for why in race.dropped.values() if why.startswith("failed")]
             if failed and not self.clock.is_limited:
                 raise ValueError(f"no candidate could be fitted: {failed[0]}")
-            default = next(c for c in race.candidates if c.method.kind == "trees" or c is race.candidates[-1])
+            default = race.candidates[0]
             choice.notes.append(f"not one candidate was tried in the time given: {default.name} is fitted untried")
             choice.members = {default.name: 1.0}
             return choice.members
@@ -299,7 +306,7 @@ class Selection:
         rehearsal = Rehearsal(logs, judges, values, weights, choice.metric, self.seed)
         blended, single = rehearsal.judged()
         choice.single = single
-        alone = self.auto.target is not None or rehearsal.single_is_better
+        alone = rehearsal.single_is_better or (self.auto.target is not None and not self._may_distill(blended, race))
         if alone:
             choice.estimate, choice.members = single, {names[order[0]]: 1.0}
         else:
@@ -308,6 +315,39 @@ class Selection:
             choice.members = {names[i]: float(shares[i] / shares.sum()) for i in order if shares[i] > 0}
             choice.estimate = blended
         return choice.members
+
+    def _may_distill(self, blended: float, race: Race) -> bool:
+        """Return whether a blend that the target cannot express is worth a student, which the target can."""
+        from podium.export.portable import NotExportable
+        from podium.export.target import find
+
+        try:
+            find(str(self.auto.target)).require(self._student())
+        except NotExportable:
+            return False
+        costs = sum(_cost(race, c.name) for c in race.running) + max(_cost(race, c.name) for c in race.running)
+        return blended > self.choice.single and (DISTILL_FOLDS + 1) * 1.5 * costs < self.clock.left
+
+    def _student(self) -> Any:
+        return LambdaMART(**STUDENT_TREES, random_state=self.seed)
+
+    def _distilled(self, blend: Blend, race: Race) -> Any:
+        """Return the better one of the blend's student and the best single candidate; say what either costs."""
+        queries, validation, choice = self.given.queries, self.given.validation, self.choice
+        self.listener.note(f"{self.auto.target} takes no blend: a small model learns its scores")
+        settings = {"eval_set": validation, "eval_metric": choice.metric, "folds": DISTILL_FOLDS}
+        learned = distill(blend, queries, self._student(), **settings, random_state=self.seed)
+        figures = learned.distillation_
+        best = next(iter(choice.table))
+        choice.notes.append(
+            f"distilled for {self.auto.target}: {describe(figures)}; the best single {choice.single:.4f}"
+        )
+        if figures["student"] > choice.single:
+            choice.distilled, choice.estimate = figures, figures["student"]
+            return learned
+        choice.members, choice.estimate = {best: 1.0}, choice.single
+        by_name = {c.name: c for c in race.candidates}
+        return self._fit(by_name[best].ranker())
 
     def _log_ranks(
         self, race: Race, names: Sequence[str], folds: Sequence[str], numbers: np.ndarray
@@ -323,17 +363,18 @@ class Selection:
         entries: list[tuple[str, Any, float]] = []
         for name, share in members.items():
             candidate = by_name[name]
-            alone = self.auto.target is not None
-            n = self.auto.repeats if candidate.takes_seed and not alone else 1
+            n = self.auto.repeats if candidate.takes_seed and self.auto.target is None else 1
             entries += [(name, candidate.ranker(self.seed + i if n > 1 else None), share / n) for i in range(n)]
         if self.clock.is_limited:
             entries = self._affordable(entries, race)
         self.listener.note(f"fitting the pick on all {len(self.given.queries)} queries: {_shares(members)}")
-        options = {} if self.given.query_weight is None else {"sample_weight": self.given.query_weight}
         if len(entries) == 1:
-            pick = entries[0][1]
-        else:
-            pick = Blend([(name, ranker) for name, ranker, _ in entries], [share for *_, share in entries])
+            return self._fit(entries[0][1])
+        blend = Blend([(name, ranker) for name, ranker, _ in entries], [share for *_, share in entries])
+        return self._fit(blend) if self.auto.target is None else self._distilled(blend, race)
+
+    def _fit(self, pick: Any) -> Any:
+        options = {} if self.given.query_weight is None else {"sample_weight": self.given.query_weight}
         fit_within(pick, self.given.queries, self.clock, options)
         if self.clock.stopped_a_fit:
             self.choice.notes.append("the time was over in the final fit, which was ended early")

@@ -94,8 +94,8 @@ def candidates(queries: Queries, methods: Sequence[str] | None, seed: int) -> li
     for name, settings in chosen.items():
         method = _method(name)
         found += [Candidate(method, setting) for setting in method.settings(settings, seed)]
-    order = [*dict.fromkeys(name for name, _ in grown), *LINEAR]
-    first = {name: i for i, name in enumerate(("listnet", "lambdamart", *order, *OTHERS))}
+    order = dict.fromkeys(("listnet", "lambdamart", *LINEAR, "best-feature", *(name for name, _ in grown), *OTHERS))
+    first = {name: i for i, name in enumerate(order)}
     return sorted(found, key=lambda c: (c.setting.number, first.get(c.method.name, len(first))))
 
 

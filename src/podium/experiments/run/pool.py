@@ -26,6 +26,9 @@ from podium.experiments.run.store import Store
 from podium.experiments.run.trial import OutOfTimeError, run_trial, warm_up
 from podium.experiments.run.workers import Failure, InProcess, Task, Workers, available_cores
 
+SHORT = 90.0
+"""Seconds; with less time than that, starting processes is not worth it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Request:
@@ -57,6 +60,8 @@ class TrialPool:
 
     def __enter__(self) -> Self:
         jobs = self.jobs or available_cores()
+        if self.clock.limit < SHORT:
+            jobs = 1
         if jobs > 1:
             self._workers = Workers(jobs)
             self._shared = self.store.path.parent / ".folds"
@@ -132,7 +137,8 @@ class TrialPool:
         self._prepared = True
         self.listener.note("preparing: code is compiled on the first run only, which can take half a minute")
         arguments = (first.method, first.setting, self._fold(first.fold), self.study.primary)
-        for _ in self._workers.outcomes([Task("preparing", warm_up, arguments)]):
+        end = (lambda: self.end) if self.clock.is_limited else None
+        for _ in self._workers.outcomes([Task("preparing", warm_up, arguments)], end):
             pass  # what fails here fails again in its trials, where it is recorded
 
     def _fold(self, name: str) -> VisibleFold | SharedFold:
