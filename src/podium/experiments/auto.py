@@ -335,8 +335,15 @@ class Selection:
         """Return the better one of the blend's student and the best single candidate; say what either costs."""
         queries, validation, choice = self.given.queries, self.given.validation, self.choice
         self.listener.note(f"{self.auto.target} takes no blend: a small model learns its scores")
-        settings = {"eval_set": validation, "eval_metric": choice.metric, "folds": DISTILL_FOLDS}
-        learned = distill(blend, queries, self._student(), **settings, random_state=self.seed)
+        learned = distill(
+            blend,
+            queries,
+            self._student(),
+            eval_set=validation,
+            eval_metric=choice.metric,
+            folds=DISTILL_FOLDS,
+            random_state=self.seed,
+        )
         figures = learned.distillation_
         best = next(iter(choice.table))
         choice.notes.append(
