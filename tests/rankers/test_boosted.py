@@ -33,11 +33,32 @@ def queries():
     ids=repr,
 )
 def test_a_preset_is_its_parts(queries, preset, loss) -> None:
-    of_parts = podium.Ranker(loss, Trees(**TREES), random_state=0).fit(queries)
+    by_size = {"min_documents_in_leaf": 5, "query_fraction": 0.7, "feature_fraction": 1.0}  # 25 queries, 4 features
+    of_parts = podium.Ranker(loss, Trees(learning_rate=0.05, **by_size, **TREES), random_state=0).fit(queries)
     np.testing.assert_array_equal(
         preset.set_params(random_state=0).fit(queries).predict(queries), of_parts.predict(queries)
     )
     assert preset.score(queries) > 0.7
+
+
+@pytest.mark.parametrize(
+    ("n_queries", "n_documents", "n_features", "expected"),
+    [
+        (10, 10, 3, (150, 7, 5, 1.0, 1.0)),
+        (30, 200, 12, (150, 7, 30, 0.7, 0.5)),
+        (30, 1000, 1, (200, 15, 50, 0.7, 1.0)),
+        (30, 4000, 1, (300, 31, 50, 0.7, 1.0)),
+        (30, 20_000, 1, (300, 63, 50, 0.7, 1.0)),
+    ],
+)
+def test_presets_suit_the_size_of_the_data(n_queries, n_documents, n_features, expected) -> None:
+    n = n_queries * n_documents
+    data = podium.Queries(np.zeros((n, n_features), np.float32), np.zeros(n), sizes=np.full(n_queries, n_documents))
+    trees = podium.LambdaMART()._scorer().for_data(data)
+    names = ("n_trees", "n_leaves", "min_documents_in_leaf", "query_fraction", "feature_fraction")
+    assert tuple(getattr(trees, name) for name in names) == expected
+    kept = podium.LambdaMART(n_trees=7, tree_options={"query_fraction": 0.9})._scorer().for_data(data)
+    assert (kept.n_trees, kept.query_fraction) == (7, 0.9)
 
 
 @pytest.fixture(scope="module")

@@ -32,12 +32,15 @@ class Growth(Protocol):
 class Growable(Protocol):
     """A scorer that :class:`podium.training.Boosting` can train."""
 
-    n_trees: int
+    n_trees: int | None
     """Most trees."""
-    query_fraction: float
+    query_fraction: float | None
     """Share of the queries that each tree is grown on."""
     curvature: bool
     """Use second derivatives, where the loss has them?"""
+
+    def for_data(self, queries: Queries) -> Growable:
+        """Return the scorer with every parameter that is None chosen for these queries."""
 
     def grow(self, queries: Queries, validation: Queries | None, constant: float, rng: np.random.Generator) -> Growth:
         """Return a growth without trees, whose scores are ``constant``; raise ValueError for unusable parameters."""

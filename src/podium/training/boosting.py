@@ -47,7 +47,7 @@ class Boosting(Trainer):
             raise ValueError(f"Boosting grows trees: it needs the scorer Trees, not {type(scorer).__name__}")
         watch = Watch(problem.validation, problem.callback, problem.verbose, patience=self.patience, step="tree")
         with quiet_blas():
-            run = _BoostingRun(problem, scorer)
+            run = _BoostingRun(problem, scorer.for_data(problem.queries))
             try:
                 converged, message = _grow(run, watch)
             except KeyboardInterrupt:
@@ -66,7 +66,7 @@ class Boosting(Trainer):
 
 def _grow(run: _BoostingRun, watch: Watch) -> tuple[bool | None, str]:
     """Grow trees until there is a reason to stop; return whether training converged, and the reason."""
-    while len(watch.losses) < run.scorer.n_trees:
+    while len(watch.losses) < run.n_trees:
         found_split = run.add_tree()
         if found_split or not watch.losses:  # a first tree without a split is kept: it gives the constant score
             watch.record(run.loss, run.judge())
@@ -74,14 +74,17 @@ def _grow(run: _BoostingRun, watch: Watch) -> tuple[bool | None, str]:
             return True, "no split improves the loss any more"
         if watch.reason is not None:
             return watch.out_of_patience or None, watch.reason
-    return None, f"grew the {run.scorer.n_trees} trees asked for"
+    return None, f"grew the {run.n_trees} trees asked for"
 
 
 class _BoostingRun:
     """The trees so far, the loss there, and what the next tree is grown on."""
 
     def __init__(self, problem: Problem, scorer: Growable) -> None:
-        self.problem, self.scorer, self.queries = problem, scorer, problem.queries
+        assert scorer.n_trees is not None
+        assert scorer.query_fraction is not None
+        self.n_trees, self.query_fraction = scorer.n_trees, scorer.query_fraction
+        self.problem, self.queries = problem, problem.queries
         self.bound = problem.bind_loss()
         self.parameters = [self.bound.parameters()]
         """The loss's own, by number of trees."""
@@ -129,10 +132,10 @@ class _BoostingRun:
 
     def _bag(self) -> np.ndarray | None:
         """Draw the queries that the next tree is grown on; None for all."""
-        if self.scorer.query_fraction == 1:
+        if self.query_fraction == 1:
             return None
         filled = np.flatnonzero((self.queries.sizes > 0) & (self.bound.weights > 0))
-        n = max(1, round(self.scorer.query_fraction * len(filled)))
+        n = max(1, round(self.query_fraction * len(filled)))
         return np.sort(self.problem.rng.choice(filled, n, replace=False))
 
     def _learned_parameters(self) -> np.ndarray:

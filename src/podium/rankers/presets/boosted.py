@@ -16,9 +16,11 @@ N_TREES = 200
 """Trees grown at most in a comparison, which keeps as many as are best on the validation queries: their rate matters
 little."""
 MODERATE: dict[str, Any] = {"n_trees": N_TREES, "learning_rate": 0.05}
-TREES: dict[str, Any] = {"grid": {"n_leaves": [4, 8, 16], "learning_rate": LogUniform(0.03, 0.1)}, "kind": "trees"}
+ON_TREES: dict[str, Any] = {"kind": "trees", "stochastic": True}
+TREES: dict[str, Any] = {**ON_TREES, "grid": {"n_leaves": [4, 8, 16], "learning_rate": LogUniform(0.03, 0.1)}}
 FEW_LEAVES: dict[str, Sequence[Any]] = {"n_leaves": [4, 16]}
 REGRESSION = {**FEW_LEAVES, "regression": LogUniform(0.01, 0.1, 1.0)}
+_SAMPLED: dict[str, Any] = {"query_fraction": None, "feature_fraction": None}
 
 
 class BoostedPreset(TreeMethods):
@@ -26,18 +28,20 @@ class BoostedPreset(TreeMethods):
 
     Parameters
     ----------
-    n_trees : int
-        Trees to grow, at most.
-    n_leaves : int
-        Leaves per tree, at most.
+    n_trees : int, optional
+        Trees to grow, at most. By default 150 to 300, by the size of the data.
+    n_leaves : int, optional
+        Leaves per tree, at most. By default 7 for up to 20,000 documents, 15 for up to 100,000, 31 for up to 500,000,
+        else 63.
     learning_rate : float
         Factor of each tree's values.
-    min_documents_in_leaf : int
-        Training documents per leaf, at least.
+    min_documents_in_leaf : int, optional
+        Training documents per leaf, at least. By default one in 200, from 5 to 50.
     l2 : float
         Penalty on the values of leaves.
     tree_options : mapping, optional
-        Any other parameter of :class:`podium.scorers.Trees`: ``{"query_fraction": 0.5, "monotone": {0: 1}}``.
+        Any other parameter of :class:`podium.scorers.Trees`: ``{"query_fraction": 0.5, "monotone": {0: 1}}``. By
+        default each tree sees 70 % of the queries (if there are 20) and half of the features (if there are 10).
     patience : int, optional
         With validation queries: stop after this many trees without a better validation metric. The number of trees
         that is best on them is kept either way.
@@ -45,10 +49,10 @@ class BoostedPreset(TreeMethods):
         Rescaling within each query (then ``predict`` needs ``qid``). Trees need no other: ``"standard"`` does nothing.
     """
 
-    n_trees: int = 100
-    n_leaves: int = 31
-    learning_rate: float = 0.1
-    min_documents_in_leaf: int = 20
+    n_trees: int | None = None
+    n_leaves: int | None = None
+    learning_rate: float = 0.05
+    min_documents_in_leaf: int | None = None
     l2: float = 0.0
     tree_options: Mapping[str, Any] | None = None
     patience: int | None = None
@@ -56,7 +60,7 @@ class BoostedPreset(TreeMethods):
 
     def _scorer(self) -> Trees:
         named = (self.n_trees, self.n_leaves, self.learning_rate, self.min_documents_in_leaf, self.l2)
-        return Trees(*named, **(self.tree_options or {}))
+        return Trees(*named, **{**_SAMPLED, **(self.tree_options or {})})
 
     def _trainer(self) -> Trainer:
         return Boosting(self.patience)
@@ -74,7 +78,7 @@ class LossOnTrees(BoostedPreset):
 
     loss: Loss
     regression: float = 0.0
-    n_trees: int = N_TREES
+    n_trees: int | None = N_TREES
 
     def _loss(self) -> Loss:
         return WithRegression(self.loss, self.regression) if self.regression else self.loss

@@ -7,7 +7,7 @@ from functools import partial
 from podium.losses import GBRankLoss, Loss
 from podium.losses.targets import Targets
 from podium.rankers.methods import METHODS
-from podium.rankers.presets.boosted import FEW_LEAVES, MODERATE, REGRESSION, BoostedPreset
+from podium.rankers.presets.boosted import FEW_LEAVES, MODERATE, ON_TREES, REGRESSION, BoostedPreset
 
 __all__ = ["GBRank"]
 
@@ -43,7 +43,7 @@ METHODS.add(
     "Zheng et al., NIPS 2007",
     "pairwise",
     {**FEW_LEAVES, "ties": [0.0, 0.1, 1.0]},
-    kind="trees",
+    **ON_TREES,
 )
 METHODS.add_variant(
     "gbrank",

@@ -7,7 +7,7 @@ from functools import partial
 from podium.losses import IntervalRankLoss, IsotonicLoss, Loss
 from podium.losses.targets import Targets
 from podium.rankers.methods import METHODS
-from podium.rankers.presets.boosted import FEW_LEAVES, MODERATE, N_TREES, REGRESSION, TREES, BoostedPreset
+from podium.rankers.presets.boosted import FEW_LEAVES, MODERATE, N_TREES, ON_TREES, REGRESSION, TREES, BoostedPreset
 from podium.rankers.spaces import LogUniform
 
 __all__ = ["IntervalRank", "IsotonicRank"]
@@ -67,7 +67,7 @@ METHODS.add(
     "Moon et al., WSDM 2010",
     "listwise",
     {**FEW_LEAVES, "separation": LogUniform(1.0, 10.0, 100.0)},
-    kind="trees",
+    **ON_TREES,
 )
 _WITH_REGRESSION = partial(IntervalRank, separation=10.0, **MODERATE)
 METHODS.add_variant(

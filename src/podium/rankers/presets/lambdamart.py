@@ -46,6 +46,4 @@ class LambdaMART(BoostedPreset):
 
 
 _SUMMARY, _REFERENCE = "boosted trees on LambdaRank's gradients", "Wu et al., Information Retrieval 2010"
-METHODS.add(
-    "lambdamart", partial(LambdaMART, n_trees=N_TREES), _SUMMARY, _REFERENCE, "listwise", stochastic=True, **TREES
-)
+METHODS.add("lambdamart", partial(LambdaMART, n_trees=N_TREES), _SUMMARY, _REFERENCE, "listwise", **TREES)

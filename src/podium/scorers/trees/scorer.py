@@ -8,6 +8,7 @@ are grown by :class:`podium.training.Boosting`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
@@ -41,6 +42,8 @@ OWN_NAMES = {
 """LightGBM's parameters that have a name here."""
 REFUSED_NAMES = ("objective", "metric", "boosting", "linear_tree", "num_class", "num_threads")
 """LightGBM's parameters that would make the model something other than a sum of trees grown on our gradients."""
+_SIZES = ((20_000, 150, 7), (100_000, 200, 15), (500_000, 300, 31), (math.inf, 300, 63))
+"""Documents at most, trees, leaves."""
 
 
 class Trees(Scorer):
@@ -60,6 +63,9 @@ class Trees(Scorer):
         counted by ``min_documents_in_leaf``.
     document_fraction, feature_fraction : float
         Each tree sees a random share of the documents, of the features.
+
+        ``n_trees``, ``n_leaves``, ``min_documents_in_leaf``, ``query_fraction`` and ``feature_fraction`` may be None:
+        chosen by the size of the data (:meth:`for_data`), as the presets do.
     curvature : bool
         Take Newton steps where the loss has second derivatives; False: gradient steps with every loss.
     monotone : mapping from features to −1 or +1, or a sequence with −1, 0 or +1 for each feature, optional
@@ -83,15 +89,15 @@ class Trees(Scorer):
     True
     """
 
-    n_trees: int = 100
-    n_leaves: int = 31
+    n_trees: int | None = 100
+    n_leaves: int | None = 31
     learning_rate: float = 0.1
-    min_documents_in_leaf: int = 20
+    min_documents_in_leaf: int | None = 20
     l2: float = 0.0
     max_depth: int | None = None
-    query_fraction: float = 1.0
+    query_fraction: float | None = 1.0
     document_fraction: float = 1.0
-    feature_fraction: float = 1.0
+    feature_fraction: float | None = 1.0
     curvature: bool = True
     monotone: Mapping[Any, int] | Sequence[int] | None = None
     categorical: Sequence[Any] | None = None
@@ -102,6 +108,24 @@ class Trees(Scorer):
     accepts_missing: ClassVar[bool] = True
     scale_free: ClassVar[bool] = True
     model_class: ClassVar[type[TreesModel]] = TreesModel
+
+    def for_data(self, queries: Queries) -> Trees:
+        """Return the scorer with every parameter that is None chosen for these queries.
+
+        Few documents carry few leaves, and trees on half of the features and 70 % of the queries err less alike. The
+        values were chosen on training and validation parts of several sets of 500 to 10,000 documents; beyond these
+        the number of leaves grows with the data, as is usual.
+        """
+        n_trees, n_leaves = next(size[1:] for size in _SIZES if queries.n_documents <= size[0])
+        chosen = {
+            "n_trees": n_trees,
+            "n_leaves": n_leaves,
+            "min_documents_in_leaf": int(np.clip(queries.n_documents // 200, 5, 50)),
+            "query_fraction": 0.7 if len(queries) >= 20 else 1.0,
+            "feature_fraction": 0.5 if queries.n_features >= 10 else 1.0,
+        }
+        given = self.get_params(deep=False)
+        return Trees(**given | {name: value for name, value in chosen.items() if given[name] is None})
 
     def grow(
         self, queries: Queries, validation: Queries | None, constant: float, rng: np.random.Generator
