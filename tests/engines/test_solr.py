@@ -16,6 +16,7 @@ from podium.cli.main import main
 from podium.export.portable import Trees
 from podium.export.target import find
 from podium.numerics.trees.forest import Forest
+from podium.scorers import MLP, Linear
 
 from .judging import LINEAR, NETWORKS, TREES, assert_same_scores, rows_for
 
@@ -33,6 +34,20 @@ def test_scores_and_order_are_ours(kind: str, solr, models, queries, tmp_path: P
     constant = getattr(model, "intercept_", 0.0)  # Solr's linear models have none
     assert_same_scores(scores, model.predict(known), 2e-6, constant)
     np.testing.assert_array_equal(np.float32(scores), EMULATE(file, known))
+
+
+@pytest.mark.parametrize("scorer", [Linear(), MLP(hidden=3)], ids=["linear", "network"])
+def test_features_far_from_zero(scorer, solr, queries, tmp_path: Path) -> None:
+    """A time in seconds: a normalizer subtracts its mean before float32 loses what differs."""
+    features = queries.features.copy()
+    features[:, 0] = 1.6e9 + 1e5 * features[:, 0]
+    far = queries.with_features(features, None)
+    model = podium.Ranker(podium.losses.ListNetLoss(), scorer, random_state=0).fit(far)
+    file, *_ = podium.export(model, tmp_path / "model.json", format="solr")
+    assert "StandardNormalizer" in file.read_text()
+    scores, ours = solr.scores(file, features, NAMES), model.predict(far)
+    assert_same_scores(scores - scores.mean(), ours - ours.mean(), 1e-5)
+    np.testing.assert_array_equal(np.float32(scores), EMULATE(file, features))
 
 
 def test_numbers_of_all_sizes(solr, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -49,6 +50,36 @@ def test_networks_use_the_ordinary_tanh_and_no_standardization(options, lists) -
         values = values @ layer.weights + layer.bias
         values = {"linear": values, "tanh": np.tanh(values), "relu": np.maximum(values, 0)}[layer.activation]
     np.testing.assert_allclose(values[:, 0], ranker.predict(lists), rtol=1e-9, atol=1e-12)
+
+
+@pytest.fixture(scope="module")
+def far(lists: podium.Queries) -> podium.Queries:
+    """Float32 features of which one is a time in seconds: its differences are the last digits."""
+    features = (lists.features * [3e3, 1.0, 1.0] + [1.6e9, 0.0, 0.0]).astype(np.float32)
+    return podium.Queries(features, lists.labels, sizes=lists.sizes)
+
+
+@pytest.mark.parametrize("engine", ["solr", "opensearch"])
+def test_features_far_from_zero_keep_their_digits_in_float32(engine: str, far, tmp_path: Path) -> None:
+    """Also after saving and loading. Without the normalizers the order is another."""
+    file = tmp_path / "model.json"
+    rankers = [podium.ListNet(), podium.Ranker(LISTNET, MLP(hidden=4), random_state=0)]
+    for ranker in rankers[: 2 if engine == "solr" else 1]:
+        ranker.fit(far).save(tmp_path / "model.podium")
+        loaded = podium.load(tmp_path / "model.podium")
+        podium.export(loaded, file, format=engine)
+        ours = ranker.predict(far.features.astype(np.float64))  # networks compute in the type of the features
+        theirs = find(engine).emulate(file, far.features)
+        spread = ours.max() - ours.min()
+        assert np.abs(ours - ours.mean() - (theirs - theirs.mean())).max() < 1e-5 * spread
+        assert podium.check_export(loaded, file, far, format=engine)[0]
+        assert "feature_1 are far from 0" in (tmp_path / "model.json.README.md").read_text()
+        content = file.read_text()
+        file.write_text(re.sub(r'"(avg|mean)": [^,}]*', r'"\1": "0.0"', content))
+        assert file.read_text() != content
+        theirs = find(engine).emulate(file, far.features)
+        if engine == "opensearch" or ranker is rankers[0]:
+            assert np.abs(ours - ours.mean() - (theirs - theirs.mean())).max() > 1e-4 * spread
 
 
 def test_rules_are_trees_of_two_leaves(lists) -> None:

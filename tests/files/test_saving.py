@@ -364,7 +364,7 @@ def _declares(shape, dtype="<f8", extra=b"") -> bytes:
         (npy(np.zeros(4, dtype=[("x", float)])), "not allowed"),
         (npy(np.zeros(4, dtype=complex)), "not allowed"),
         (npy(np.zeros((2, 2))), "shape"),
-        (npy(np.zeros(5)), "5 features"),
+        (npy(np.zeros(5)), r"\(4,\); expected \(5,\)"),
         (npy(np.zeros(4, np.float32)), "float64"),
         (npy(np.full(4, np.nan)), "finite"),
         (npy(np.full(4, np.inf)), "finite"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from podium.export.portable import Linear, Network, Portable, Trees
 from podium.export.target import NAN_IS_MISSING
 from podium.version import __version__
@@ -48,9 +50,25 @@ def on_missing_values(model: Portable, becomes: str) -> list[str]:
 
 def on_intercept(model: Portable) -> list[str]:
     """Return what to know where the engine's linear models have no intercept."""
-    if not isinstance(model, Linear) or model.intercept == 0:
+    if not isinstance(model, Linear):
+        return []
+    constant = model.intercept
+    if model.centers is not None:
+        constant += float(model.weights @ model.centers.astype(np.float64))
+    if constant == 0:
         return []
     return [
-        f"The engine's linear models have no intercept, so {model.intercept:g} is missing from each score. The order "
-        "of documents does not depend on it."
+        f"The engine's linear models have no intercept, so {constant:g} is missing from each score. The order of "
+        "documents does not depend on it."
+    ]
+
+
+def on_centers(model: Portable) -> list[str]:
+    """Return what to know about features from which the model subtracts a mean first."""
+    if isinstance(model, Trees) or model.centers is None:
+        return []
+    names = ", ".join(name for name, center in zip(model.feature_names, model.centers, strict=True) if center)
+    return [
+        f"The values of {names} are far from 0, compared with how they differ. Single precision would lose the "
+        "differences between documents, so a normalizer in the model subtracts the mean first."
     ]

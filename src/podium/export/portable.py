@@ -46,6 +46,9 @@ class Linear:
     """(n_features,) float64."""
     intercept: float
     feature_names: tuple[str, ...]
+    centers: np.ndarray | None = None
+    """(n_features,) float32 numbers that a system with few digits should subtract from the features first: what
+    :func:`centers_of` returns. Weights and intercept are those of features from which nothing is subtracted."""
     kind: ClassVar[str] = "linear"
 
 
@@ -75,6 +78,8 @@ class Network:
 
     layers: tuple[Layer, ...]
     feature_names: tuple[str, ...]
+    centers: np.ndarray | None = None
+    """As in :class:`Linear`."""
     kind: ClassVar[str] = "network"
 
 
@@ -130,9 +135,10 @@ def portable(ranker: Any, feature_names: Sequence[str] | None = None) -> Portabl
     names, model, standardization = names_of(ranker, feature_names), ranker.model_, ranker.standardization_
     if isinstance(model, LinearModel):
         weights, shift = _folded(model.coef[:, np.newaxis], standardization)
-        return Linear(weights[:, 0], model.intercept + float(shift[0]), names)
+        centers = centers_of(model.standardization or standardization)
+        return Linear(weights[:, 0], model.intercept + float(shift[0]), names, centers)
     if isinstance(model, MLPModel):
-        return Network(_layers(model, standardization), names)
+        return Network(_layers(model, standardization), names, centers_of(model.standardization))
     if standardization is not None:
         raise NotExportable(f"{_named(ranker)} standardizes the features of trees, whose thresholds would be rounded")
     if isinstance(model, StepModel):
@@ -160,6 +166,21 @@ def portable_kind(ranker: Any) -> type[Portable]:
         if issubclass(scorer.model_class, model_class):
             raise NotExportable(f"{named} {reason}")
     raise NotExportable(f"{named} has a model of its own kind ({scorer.model_class.__name__}). {_DISTILL}")
+
+
+def centers_of(standardization: Standardization | None) -> np.ndarray | None:
+    """Return means of features that are far from 0 compared with their deviation, such as times; 0 for other features.
+
+    In float32 the product of a weight and such a feature has no digits left for the differences between documents.
+    None if there is no such feature.
+    """
+    if standardization is None:
+        return None
+    far = np.abs(standardization.mean * standardization.inverse_scale) > _FAR
+    return np.where(far, standardization.mean, 0.0).astype(np.float32) if far.any() else None
+
+
+_FAR = 100.0
 
 
 def unwrapped(ranker: Any) -> Any:

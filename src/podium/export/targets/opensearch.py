@@ -17,7 +17,7 @@ import numpy as np
 
 from podium.export.missing import goes_left_if_missing
 from podium.export.nested import Node, evaluate, nested_trees
-from podium.export.notes import described, on_intercept, on_missing_values, page, request
+from podium.export.notes import described, on_centers, on_intercept, on_missing_values, page, request
 from podium.export.portable import Linear, Portable, Trees
 from podium.export.single_precision import above32, floor32, require_float32, shortest, sums32
 from podium.export.target import Options, Target, register
@@ -35,7 +35,14 @@ def _write(model: Portable, options: Options) -> str:
         definition = json.dumps(dict(zip(model.feature_names, model.weights.tolist(), strict=True)))
     else:
         definition = json.dumps(xgboost_dump(model))
-    content = {"model": {"name": options["name"], "model": {"type": kind, "definition": definition}}}
+    stored: Node = {"type": kind, "definition": definition}
+    if isinstance(model, Linear) and model.centers is not None and kind == LINEAR:
+        stored["feature_normalizers"] = {
+            name: {"standard": {"mean": float(center), "standard_deviation": 1.0}}
+            for name, center in zip(model.feature_names, model.centers, strict=True)
+            if center != 0
+        }
+    content = {"model": {"name": options["name"], "model": stored}}
     return json.dumps(content, ensure_ascii=False, indent=1) + "\n"
 
 
@@ -159,6 +166,7 @@ def _companions(model: Portable, file: str, options: Options) -> dict[str, str]:
         "with its minimum subtracted, before training.",
         *on_missing_values(model, "The plugin has no missing values: a feature that does not match is 0."),
         *on_intercept(model),
+        *on_centers(model),
     ]
     content = {"featureset": {"name": featureset, "features": features}}
     return {
@@ -174,6 +182,10 @@ def _emulate(path: Path, X: np.ndarray) -> np.ndarray:
         return _emulate_ranklib(stored["definition"], rows)
     definition = json.loads(stored["definition"])
     if stored["type"] == LINEAR:
+        for name, normalizer in stored.get("feature_normalizers", {}).items():
+            how = {key: np.float32(value) for key, value in normalizer["standard"].items()}
+            column = list(definition).index(name)
+            rows[:, column] = (rows[:, column] - how["mean"]) / how["standard_deviation"]
         return sums32((rows * np.array(list(definition.values()), np.float32)).T, np.zeros(len(rows)))
     features = path.with_name(f"{path.name}.features.json")
     names = [feature["name"] for feature in json.loads(features.read_text(encoding="utf-8"))["featureset"]["features"]]

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from podium.export.nested import Node, evaluate, nested_trees
-from podium.export.notes import described, on_intercept, on_missing_values, page, request
+from podium.export.notes import described, on_centers, on_intercept, on_missing_values, page, request
 from podium.export.portable import Linear, Network, Portable, Trees
 from podium.export.single_precision import at_ordinal, floor32, ordinal, require_float32, shortest, sums32
 from podium.export.target import Options, Target, register
@@ -89,11 +89,15 @@ _CLASSES = {Linear: "LinearModel", Trees: "MultipleAdditiveTreesModel", Network:
 
 def _features(model: Portable) -> list[Node]:
     features: list[Node] = [{"name": name} for name in model.feature_names]
+    n = len(features)
     if isinstance(model, Trees):
-        for feature, scale in zip(features, scales(model.forest).tolist(), strict=True):
-            if scale != 1:
-                params = {"avg": "0.0", "std": repr(1.0 / scale)}
-                feature["norm"] = {"class": f"{_PACKAGE}.norm.StandardNormalizer", "params": params}
+        shifts, by = np.zeros(n, np.float32), 1.0 / scales(model.forest)
+    else:
+        shifts, by = np.zeros(n, np.float32) if model.centers is None else model.centers, np.ones(n)
+    for feature, shift, scale in zip(features, shifts, by.tolist(), strict=True):
+        if shift != 0 or scale != 1:
+            params = {"avg": shortest(shift), "std": repr(scale)}
+            feature["norm"] = {"class": f"{_PACKAGE}.norm.StandardNormalizer", "params": params}
     return features
 
 
@@ -103,13 +107,13 @@ def _params(model: Portable) -> Node:
         return {"weights": dict(zip(model.feature_names, model.weights.tolist(), strict=True))}
     if isinstance(model, Trees):
         return {"trees": _trees(model)}
-    for layer in model.layers:
-        require_float32(layer.weights, "a weight", _TITLE)
-        require_float32(layer.bias, "a bias", _TITLE)
-    layers = [
-        {"matrix": layer.weights.T.tolist(), "bias": layer.bias.tolist(), "activation": _ACTIVATIONS[layer.activation]}
-        for layer in model.layers
-    ]
+    layers = []
+    for place, (weights, bias, activation) in enumerate(model.layers):
+        if place == 0 and model.centers is not None:
+            bias = bias + model.centers.astype(np.float64) @ weights
+        require_float32(weights, "a weight", _TITLE)
+        require_float32(bias, "a bias", _TITLE)
+        layers.append({"matrix": weights.T.tolist(), "bias": bias.tolist(), "activation": _ACTIVATIONS[activation]})
     return {"layers": layers}
 
 
@@ -174,6 +178,7 @@ def _companions(model: Portable, file: str, options: Options) -> dict[str, str]:
         "A field that a document lacks is the feature's `defaultValue`, or 0, never missing.",
         *on_missing_values(model, "In Solr a missing field is 0 or the feature's `defaultValue` instead."),
         *on_intercept(model),
+        *on_centers(model),
     ]
     if isinstance(model, Trees):
         notes.append(

@@ -80,6 +80,8 @@ class LinearModel(CompiledModel):
     """
 
     kernels: ClassVar[Kernels] = Kernels(*map(compiled, (_begin, _forward, _backward, _finish)))
+    standardization: Standardization | None
+    """The map under which it was learned, if any; weights and intercept are those of the features as given."""
 
     def __init__(
         self,
@@ -93,6 +95,7 @@ class LinearModel(CompiledModel):
         self.theta = theta
         self.has_intercept = has_intercept
         self.n_features = len(theta) - has_intercept
+        self.standardization = standardization
         self.mean = np.zeros(self.n_features) if standardization is None else standardization.mean
         self.inverse_scale = np.ones(self.n_features) if standardization is None else standardization.inverse_scale
         is_weight = np.arange(len(theta)) < self.n_features  # the intercept is free
@@ -144,12 +147,19 @@ class LinearModel(CompiledModel):
         return {"kind": "linear"}
 
     def to_arrays(self) -> Arrays:
-        return {"coef": self.coef, "intercept": np.array(self.intercept)}
+        learned_on: Arrays = {}  # not needed for scoring, but for exporting to systems that compute in float32
+        if self.standardization is not None:
+            learned_on = {name: getattr(self.standardization, name) for name in ("mean", "inverse_scale")}
+        return {"coef": self.coef, "intercept": np.array(self.intercept), **learned_on}
 
     @classmethod
     def from_arrays(cls, scorer: Scorer | None, arrays: Arrays) -> Self:
         coef = require_array(arrays, "coef", (None,))
-        return cls.from_coefficients(coef, float(require_array(arrays, "intercept", ())))
+        model = cls.from_coefficients(coef, float(require_array(arrays, "intercept", ())))
+        if "mean" in arrays:
+            vectors = (require_array(arrays, name, coef.shape) for name in ("mean", "inverse_scale"))
+            model.standardization = Standardization(*vectors)
+        return model
 
     @classmethod
     def from_coefficients(cls, coef: np.ndarray, intercept: float = 0.0) -> Self:
