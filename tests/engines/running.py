@@ -28,9 +28,14 @@ def jars(engine: str) -> str:
     """Return the class path of an engine; skip the test if there is none."""
     if shutil.which("javac") is None:
         pytest.skip("no Java compiler (openjdk-17-jdk-headless)")
-    for place in (os.environ.get("PODIUM_ENGINES"), HERE.parents[2] / "shared" / "engines", HERE):
-        if place and any(Path(place, engine, "lib").glob("*.jar")):
+    given = os.environ.get("PODIUM_ENGINES")
+    for place in [given] if given else [HERE.parents[2] / "shared" / "engines", HERE]:
+        if any(Path(place, engine, "lib").glob("*.jar")):
             return str(Path(place, engine, "lib", "*"))
+        if place != HERE and Path(place).is_dir():
+            raise AssertionError(f"{place} has no jars of {engine}: a folder of engines that is found must work")
+    if given:
+        raise AssertionError(f"PODIUM_ENGINES={given} is not a folder")
     pytest.skip("the engines' jars were not found: make engines, or set PODIUM_ENGINES to their folder")
 
 
