@@ -29,9 +29,9 @@ def test_shares_follow_the_evidence():
     merit = np.array([0.52, 0.5, 0.48, 0.46, 0.3])[:, None]
 
     def shares(n_queries):
-        return evidence_shares(merit + rng.normal(scale=0.3, size=(5, n_queries)))
+        return evidence_shares(merit + rng.normal(scale=0.2, size=(5, n_queries)))
 
-    few, many = shares(5), shares(5000)
+    few, many = shares(5), shares(2000)
     assert few.max() < 0.45
     assert np.count_nonzero(few) >= 4
     assert many[0] > 0.9  # the second is clearly beaten, although it is always among the best three
@@ -100,6 +100,19 @@ def test_larger_trees_are_for_larger_data(queries):
     assert "lambdamart leaves 7" in small
     assert "lambdamart leaves 31" not in small
     assert len(small) == len(candidates(queries, None, 0))  # names are unique
+
+
+def test_on_many_documents_a_sample_of_the_queries_comes_first(monkeypatch):
+    monkeypatch.setattr("podium.experiments.auto.SAMPLE_FROM", 300)
+    monkeypatch.setattr("podium.experiments.auto.SAMPLE", 200)
+    queries = podium.make_queries(n_queries=60, n_documents=8, n_features=5, random_state=0)
+    methods = ["listnet", "ranksvm", "ranknet", "regression", "best-feature", "random"]
+    auto = podium.Auto(methods=methods, folds=2, random_state=0).fit(queries)
+    choice = auto.choice_
+    assert {"random", "best-feature"} & choice.dropped.keys()
+    assert any("sample" in why or "weak" in why for why in choice.dropped.values())
+    assert choice.members.keys() <= choice.table.keys()
+    assert auto.n_queries_ == 60
 
 
 # ---- from a finished comparison

@@ -212,8 +212,8 @@ def add_export_line(trained: Trained, arguments: argparse.Namespace) -> None:
         trained.lines.append(f"To export it: {command}{also}")
     else:
         trained.lines.append(
-            "No format of `podium export` takes this model; a small one that learns its scores can be exported: "
-            "podium train … --distill lambdamart"
+            "No format of `podium export` takes this model. One that can be exported: --method auto --for FORMAT, or "
+            "--distill lambdamart, a small model that learns its scores"
         )
 
 

@@ -41,8 +41,7 @@ def evidence_shares(values: np.ndarray, query_weight: np.ndarray | None = None, 
     if n_queries == 0:
         return np.full(n_models, 1.0 / n_models)
     weights = np.ones(n_queries) if query_weight is None else query_weight[defined]
-    draws = np.random.default_rng(random_state).multinomial(n_queries, np.full(n_queries, 1 / n_queries), N_SAMPLES)
-    totals = (draws * weights) @ values.T
+    totals = bootstrap_totals(values, weights, random_state)
     best = int(np.argmax(values @ weights))
     beaten = (totals < totals[:, [best]]).mean(axis=0) >= BEATEN
     # Models with equal totals share their places: the order in which models are given decides nothing.
@@ -51,3 +50,18 @@ def evidence_shares(values: np.ndarray, query_weight: np.ndarray | None = None, 
     shares = np.clip((BEST - above) / equal, 0.0, 1.0).sum(axis=0)
     shares[beaten] = 0.0
     return shares / shares.sum()
+
+
+def bootstrap_totals(values: np.ndarray, weights: np.ndarray, random_state: int) -> np.ndarray:
+    """Return the weighted sum of each row over bootstrap samples of the columns, (n_samples, n_rows).
+
+    Where there are many queries, which vary less, fewer samples are drawn; and a few at a time, for they are large.
+    """
+    n = values.shape[1]
+    n_samples, at_once = int(np.clip(5_000_000 // n, 200, N_SAMPLES)), max(1, 1_000_000 // n)
+    rng = np.random.default_rng(random_state)
+    parts = []
+    for start in range(0, n_samples, at_once):
+        draws = rng.multinomial(n, np.full(n, 1 / n), min(at_once, n_samples - start))
+        parts.append((draws * weights) @ values.T)
+    return np.concatenate(parts)

@@ -34,8 +34,9 @@ TREES: tuple[tuple[str, dict[str, Any]], ...] = (
     ("gbdt", SMALL),
     ("lambdamart", MEDIUM),
     ("gbdt", MEDIUM),
+    ("listnet-trees", MEDIUM),
 )
-MANY_DOCUMENTS = 20_000
+MANY_DOCUMENTS = 5_000
 """From here on larger trees are tried too."""
 OTHERS = ("adarank-map", "rankboost", "best-feature")
 

@@ -16,6 +16,7 @@ from podium.experiments.plan.candidates import Candidate
 from podium.experiments.plan.search_folds import SearchFolds
 from podium.experiments.run.outcomes import Trial
 from podium.experiments.run.pool import Request, TrialPool
+from podium.models.evidence import bootstrap_totals
 
 KEPT = 6
 """Candidates that are never dropped before the last fold."""
@@ -84,8 +85,7 @@ class Race:
         n = values.shape[1]
         if n < MIN_QUERIES:
             return
-        draws = np.random.default_rng(0).multinomial(n, np.full(n, 1 / n), 1000)
-        totals = draws @ values.T
+        totals = bootstrap_totals(values, np.ones(n), 0)
         rank = (totals[:, None, :] > totals[:, :, None]).sum(axis=2)
         share = (rank < KEPT).mean(axis=0)
         best = set(np.argsort(-values.mean(axis=1), kind="stable")[:KEPT].tolist())
