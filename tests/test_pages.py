@@ -10,7 +10,11 @@ import pytest
 ROOT = Path(__file__).parents[1]
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/rankers.md", "docs/explaining.md", "docs/methods/lambdamart.md"])
+PAGES = ["README.md", "docs/rankers.md", "docs/explaining.md", "docs/methods/lambdamart.md"]
+PAGES += ["docs/export/README.md", "docs/export/sql.md"]
+
+
+@pytest.mark.parametrize("page", PAGES)
 def test_the_code_of_a_page_runs(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text("utf-8"), re.DOTALL)

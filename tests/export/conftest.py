@@ -32,10 +32,10 @@ def matrix() -> ModuleType:
 
 @pytest.fixture(scope="session")
 def queries() -> podium.Queries:
-    """Return lists with float32 features, one of which is a category."""
+    """Return lists whose features are float32 numbers, one of which is a category."""
     made = podium.make_queries(n_queries=25, n_documents=16, n_features=6, n_grades=3, random_state=4)
     rng = np.random.default_rng(4)
-    features = made.features.astype(np.float32)
+    features = made.features.astype(np.float32).astype(np.float64)
     features[:, CATEGORY] = rng.integers(0, 40, made.n_documents)
     labels = made.labels + 2.0 * np.isin(features[:, CATEGORY] % 7, (1, 2, 5))
     return podium.Queries(features, labels, sizes=made.sizes)

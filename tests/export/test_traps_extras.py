@@ -45,8 +45,8 @@ def test_an_onnx_file_describes_itself(fitted, queries, tmp_path):
     assert (first.name, first.type, first.shape) == ("scores", "tensor(float)", ["documents"])
     assert json.loads(session.get_modelmeta().custom_metadata_map["feature_names"]) == list("abcdef")
     onnx.checker.check_model(tmp_path / "m.onnx", full_check=True)
-    scores = session.run(None, {"features": queries.features})[0]
-    assert scores.tolist() == model.predict(queries.features.astype(float)).astype(np.float32).tolist()
+    scores = session.run(None, {"features": queries.features.astype(np.float32)})[0]
+    assert scores.tolist() == model.predict(queries).astype(np.float32).tolist()
 
 
 def test_xgboost_knows_the_names(fitted, tmp_path):
