@@ -78,7 +78,7 @@ def by_podium(**tree_options: object) -> Contestant:
             n_leaves=LEAVES,
             learning_rate=RATE,
             min_documents_in_leaf=MIN_DOCUMENTS,
-            tree_options=tree_options,
+            tree_options={"query_fraction": 1.0, "feature_fraction": 1.0, **tree_options},  # as LightGBM's defaults
             random_state=0,
         )
         return ranker.fit(train, callback=clock).predict
