@@ -12,9 +12,20 @@ import podium
 from podium.losses.boltzrank import BoltzRankLoss, Sample, draw_sample, judge
 from podium.numerics.grades import label_groups
 from podium.numerics.random import streams
-from podium.numerics.ranks.energy import PAIR_WEIGHTS, energy_by_pairs, rank_weights
+from podium.numerics.ranks.energy import PAIR_WEIGHTS, PairWeight, rank_weights
 
 METRICS = ["ndcg@5", "ndcg@3 (letor)", "map", "err@4", "p@2 (letor)", "mrr", "dcg (sklearn)", "tau"]
+
+
+def energy_by_pairs(ranks: np.ndarray, scores: np.ndarray, g: PairWeight) -> float:
+    """Return E(R | s) as it is defined, pair by pair: the reference for :func:`rank_weights`."""
+    m = len(ranks)
+    total = 0.0
+    for j in range(m):
+        behind = ranks[j] > ranks
+        apart = (ranks[j] - ranks[behind]).astype(np.float64)
+        total += float(np.sum(g(apart, m) * (scores[j] - scores[behind])))
+    return 2.0 / (m * (m - 1.0)) * total
 
 
 def by_definition(

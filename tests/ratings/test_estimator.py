@@ -20,7 +20,7 @@ def _given(model: FactorModel, ratings: tuple = _TRIPLE, cold: str = "average") 
     """A ranker with these factors."""
     ranker = RatingRanker()
     ranker.cold = cold
-    ranker._train = lambda _: solved(model)
+    ranker._train = lambda *_: solved(model)
     return ranker.fit(ratings)
 
 

@@ -15,13 +15,10 @@ from podium.losses import DavidsonLoss, ListMLELoss, PMOPLoss, RankNetLoss
 from podium.numerics import pool
 from podium.numerics.subsets.sampling import ARITHMETIC
 from podium.ratings.estimator import RatingRanker, solved
-from podium.ratings.factors.kernels import gather_rows, pair_scores, top_items
-from podium.ratings.factors.model import FactorModel
+from podium.ratings.factors.model import FactorModel, gather_rows, pair_scores, top_items
 from podium.ratings.factors.scorer import Factors, as_queries
-from podium.ratings.lists import RatingLists
 from podium.ratings.priors import out_of_fold
-from podium.ratings.problem import RatingProblem
-from podium.ratings.rankers import base
+from podium.ratings.rankers import factors
 from podium.ratings.splits import given_n
 from podium.training import LBFGS, Stochastic
 from podium.training.base import Fit
@@ -46,9 +43,9 @@ def fitted(ratings: podium.Ratings) -> podium.PMOPFactors:
 
 
 def test_gradient_and_batches(ratings: podium.Ratings) -> None:
-    lists = RatingLists.of(ratings.take_users(np.arange(40) < 6))
+    lists = ratings.take_users(np.arange(40) < 6)
     rng = np.random.default_rng(1)
-    queries = as_queries(lists, lists.users, rng.normal(size=(len(lists.items), 2)))
+    queries = as_queries(lists, lists.user, rng.normal(size=(len(lists), 2)))
     model = Factors(6, 30, 2, 1.5, 0.7, "normal").start(queries, rng)
     function = Objective(model, PMOPLoss().bind(lists.values, lists.offsets), queries)
     theta = rng.normal(size=len(model.theta))
@@ -141,7 +138,7 @@ def test_probabilities(ratings: podium.Ratings, fitted: podium.PMOPFactors, monk
     """The answers are those of PMOP on documents (tested there) for the scores of the items asked about."""
     asked = []
     for name in ("best_group", "pairs_in_lists"):
-        monkeypatch.setattr(base, name, lambda *arguments: asked.append(arguments))
+        monkeypatch.setattr(factors, name, lambda *arguments: asked.append(arguments))
     items = [500, 505, 510]
     fitted.top_probability(100, items)
     fitted.pair_probabilities(100, items, [0, 0], [1, 2], n_samples=50)
@@ -173,15 +170,14 @@ def test_priors_are_added_with_their_weights(fitted: podium.PMOPFactors, ratings
 class _Witness(RatingRanker):
     """Scores a rating by whether it was trained on."""
 
-    def _train(self, problem: RatingProblem) -> Fit:
-        lists = problem.lists
-        seen = lists.matrix(np.ones(len(lists.items))).toarray()
-        return solved(FactorModel(seen, np.eye(lists.n_items), np.zeros(lists.n_items)))
+    def _train(self, ratings: podium.Ratings, *watched: Any) -> Fit:
+        seen = ratings.to_csr(np.ones(len(ratings))).toarray()
+        return solved(FactorModel(seen, np.eye(ratings.n_items), np.zeros(ratings.n_items)))
 
 
 def test_scores_out_of_fold_have_not_seen_the_rating(ratings: podium.Ratings) -> None:
     witness = _Witness().fit(ratings)
-    scores = out_of_fold([witness], RatingLists.of(ratings), 4, np.random.default_rng(0))
+    scores = out_of_fold([witness], ratings, 4, np.random.default_rng(0))
     # Centered over the 30 items, an item that was not seen is below the user's average, one that was above it.
     assert (scores < 0).all()
     assert (witness.predict(ratings.user_ids[ratings.user], ratings.item_ids[ratings.item]) == 1).all()

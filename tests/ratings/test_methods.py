@@ -9,7 +9,8 @@ import pytest
 
 import podium
 from podium.ratings import RatingRanker
-from podium.ratings.methods import FLOORS, RATING_METHODS
+from podium.ratings.estimator import RATING_METHODS
+from podium.ratings.rankers.floors import FLOORS
 
 _TRAINED = "cold random_state verbose"
 _FACTORS = "n_factors regularization biases bias_regularization priors n_folds init trainer early_stopping " + _TRAINED

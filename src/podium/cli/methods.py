@@ -22,7 +22,7 @@ def configure(parser: options.Parser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     from podium.rankers.methods import METHODS
-    from podium.ratings.methods import RATING_METHODS
+    from podium.ratings.estimator import RATING_METHODS
 
     methods = (RATING_METHODS if arguments.ratings else METHODS).values()
     if arguments.json:

@@ -1,11 +1,11 @@
 """Arrays and texts by name: the form in which a fitted object is stored in a file."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np
 
+Array = np.ndarray
+"""An array of any type: short, for the signatures of compiled functions."""
 Arrays = Mapping[str, np.ndarray | str]
 
 

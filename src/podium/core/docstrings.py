@@ -1,7 +1,5 @@
 """NumPy-style docstrings whose list of parameters includes those that a class inherits."""
 
-from __future__ import annotations
-
 import inspect
 import re
 

@@ -4,8 +4,6 @@ Losses, scorers and trainers are such values. They follow scikit-learn's convent
 which takes seconds to load.
 """
 
-from __future__ import annotations
-
 import inspect
 import math
 from numbers import Integral, Real

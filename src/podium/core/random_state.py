@@ -1,7 +1,5 @@
 """Random generators and seeds from the ``random_state`` that a user gives."""
 
-from __future__ import annotations
-
 import numpy as np
 
 RandomState = int | np.random.Generator | np.random.RandomState | None

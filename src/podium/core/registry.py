@@ -4,8 +4,6 @@ Losses, scorers, trainers and rankers register themselves when they are defined,
 class from outside Podium is not registered: a file may name it, but only the caller can supply it.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 _classes: dict[str, type] = {}

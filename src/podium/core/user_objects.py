@@ -1,7 +1,5 @@
 """The user's own classes and functions, named as ``module:name``."""
 
-from __future__ import annotations
-
 import sys
 from importlib import import_module
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The matrix of features: its type, how it is made from what callers have, and its first value that is not finite."""
 
-from __future__ import annotations
-
 from typing import Any, TypeAlias
 
 import numpy as np

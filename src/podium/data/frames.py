@@ -1,7 +1,5 @@
 """Columns of pandas, polars and pyarrow frames, whichever the caller has."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches

@@ -1,7 +1,5 @@
 """Grouping rows by query ids of any type and order."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

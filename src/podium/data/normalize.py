@@ -1,7 +1,5 @@
 """Rescaling features within each query."""
 
-from __future__ import annotations
-
 import numpy as np
 from numba import njit
 

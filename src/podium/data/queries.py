@@ -5,8 +5,6 @@
 per document back to the caller's row order.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any, Self
 

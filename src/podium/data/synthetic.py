@@ -1,7 +1,5 @@
 """Synthetic lists with ties, for demonstrations and tests."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from podium.data.queries import Queries

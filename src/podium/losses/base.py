@@ -85,8 +85,9 @@ class LabeledLists:
 class Loss(Parameterized):
     """Base class of all losses.
 
-    A subclass declares its facts, names its compiled ``kernel`` (see :mod:`podium.numerics.loop`) and, in
-    ``prepare``, does whatever depends on the labels alone. It holds parameters, never data.
+    A subclass declares its facts, as attributes or as keywords of the class, names its compiled ``kernel`` (see
+    :mod:`podium.numerics.loop`) and, in ``prepare``, does whatever depends on the labels alone. It holds parameters,
+    never data.
     """
 
     kernel: ClassVar[Kernel]
@@ -112,6 +113,13 @@ class Loss(Parameterized):
     decides when a loop is worth sharing between threads."""
     cost: ClassVar[str] = "n"
     """Operations for a list of n documents, for readers."""
+
+    def __init_subclass__(cls, **facts: Any) -> None:
+        for name, value in facts.items():
+            if not hasattr(Loss, name):
+                raise TypeError(f"{cls.__name__}: losses have no fact named {name!r}")
+            setattr(cls, name, value)
+        super().__init_subclass__()
 
     @property
     def n_parameters(self) -> int:

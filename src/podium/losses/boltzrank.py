@@ -14,8 +14,6 @@ Volkovs & Zemel, "BoltzRank: learning to maximize expected ranking gain", ICML 2
 rankings of m documents, here K m.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -23,6 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
+from podium.core.arrays import Array
 from podium.core.parameters import require_choice, require_count, require_number
 from podium.losses.base import LabeledLists, Loss
 from podium.metrics import Metric, metric
@@ -95,7 +94,7 @@ class BoltzRankLoss(Loss):
 class Energy(NamedTuple):
     """How a ranking's energy is computed."""
 
-    h: np.ndarray
+    h: Array
     """(n_documents,) h of the ranks 1, 2, … of each query."""
     straight: bool
     """Is h a straight line? Places are then multiplied by its slope, which is faster than looking h up and the same
@@ -105,15 +104,15 @@ class Energy(NamedTuple):
 class Sample(NamedTuple):
     """Rankings of all queries, one query after the other."""
 
-    places: np.ndarray
+    places: Array
     """Unsigned integers: how many documents stand before a document, for each ranking and document of a query."""
-    first_place: np.ndarray
+    first_place: Array
     """(n_queries + 1,): query q has ``places[first_place[q]:first_place[q + 1]]``, a matrix of rankings × documents."""
-    first: np.ndarray
+    first: Array
     """(n_queries + 1,): query q has the rankings ``first[q]:first[q + 1]``; none if its labels say nothing."""
 
 
-def draw_sample(groups: Groups, offsets: np.ndarray, n_samples: int, streams: np.ndarray) -> Sample:
+def draw_sample(groups: Groups, offsets: Array, n_samples: int, streams: Array) -> Sample:
     """Draw ``n_samples`` rankings of each query, or take all there are."""
     sizes = np.diff(offsets)
     counts = count_rankings(sizes, n_samples)
@@ -129,13 +128,7 @@ def draw_sample(groups: Groups, offsets: np.ndarray, n_samples: int, streams: np
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _fill_sample(
-    begin: int,
-    stop: int,
-    groups: Groups,
-    offsets: np.ndarray,
-    complete: np.ndarray,
-    streams: np.ndarray,
-    sample: Sample,
+    begin: int, stop: int, groups: Groups, offsets: Array, complete: Array, streams: Array, sample: Sample
 ) -> None:
     for q in range(begin, stop):
         if sample.first[q] == sample.first[q + 1]:
@@ -149,13 +142,13 @@ def _fill_sample(
 
 
 @njit(nogil=True, error_model="numpy")
-def _places(sample: Sample, q: int, n: int) -> np.ndarray:
+def _places(sample: Sample, q: int, n: int) -> Array:
     """Return a query's (n_rankings, n) places."""
     places = sample.places[sample.first_place[q] : sample.first_place[q + 1]]
     return places.reshape((sample.first[q + 1] - sample.first[q], n))
 
 
-def judge(sample: Sample, gain: Metric, labels: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+def judge(sample: Sample, gain: Metric, labels: Array, offsets: Array) -> Array:
     """Return (n_rankings,) the metric of each ranking; 0 where it has no value, since then it is the same for all."""
     if gain.needs_max_grade:
         # The highest grade of all documents, not of those that happen to be judged together.
@@ -189,7 +182,7 @@ def _pair_weight(g: Any) -> PairWeight:
     return PAIR_WEIGHTS[g]
 
 
-def _weights_by_query(g: PairWeight, offsets: np.ndarray) -> np.ndarray:
+def _weights_by_query(g: PairWeight, offsets: Array) -> Array:
     """Return (n_documents,) h of the ranks 1, 2, … of each query."""
     tables = {m: rank_weights(m, g) for m in np.unique(np.diff(offsets)).tolist()}
     for m, table in tables.items():
@@ -200,13 +193,7 @@ def _weights_by_query(g: PairWeight, offsets: np.ndarray) -> np.ndarray:
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _probabilities(
-    begin: int,
-    stop: int,
-    scores: np.ndarray,
-    offsets: np.ndarray,
-    sample: Sample,
-    energy: Energy,
-    p: np.ndarray,
+    begin: int, stop: int, scores: Array, offsets: Array, sample: Sample, energy: Energy, p: Array
 ) -> None:
     """Write (n_rankings,) the probability of each ranking in its query's sample."""
     for q in range(begin, stop):
@@ -246,16 +233,14 @@ def boltzrank(given: OneList, prepared: Any, out: Derivatives) -> float:
 
 
 @njit(error_model="numpy")
-def _centered(scores: np.ndarray) -> np.ndarray:
+def _centered(scores: Array) -> Array:
     """Return scores less their mean, float64: h adds up to 0, and so no digits are lost to a common shift."""
     s = scores.astype(np.float64)
     return s - s.mean()
 
 
 @njit(error_model="numpy")
-def _boltzmann(
-    s: np.ndarray, places: np.ndarray, h: np.ndarray, straight: bool, p: np.ndarray
-) -> tuple[float, np.ndarray]:
+def _boltzmann(s: Array, places: Array, h: Array, straight: bool, p: Array) -> tuple[float, Array]:
     """Write the probability of each ranking; return log Σ exp(−E) and the energies."""
     energy = np.empty(len(p))
     for k in range(len(p)):
@@ -271,7 +256,7 @@ def _boltzmann(
 
 
 @njit(fastmath=FAST, error_model="numpy")
-def _dot_line(s: np.ndarray, places: np.ndarray) -> float:
+def _dot_line(s: Array, places: Array) -> float:
     total = 0.0
     for j in range(len(s)):
         total += float(places[j]) * s[j]
@@ -279,7 +264,7 @@ def _dot_line(s: np.ndarray, places: np.ndarray) -> float:
 
 
 @njit(fastmath=FAST, error_model="numpy")
-def _dot_table(s: np.ndarray, h: np.ndarray, places: np.ndarray) -> float:
+def _dot_table(s: Array, h: Array, places: Array) -> float:
     total = 0.0
     for j in range(len(s)):
         total += h[places[j]] * s[j]
@@ -287,13 +272,13 @@ def _dot_table(s: np.ndarray, h: np.ndarray, places: np.ndarray) -> float:
 
 
 @njit(fastmath=FAST, error_model="numpy")
-def _add_line(slope: float, places: np.ndarray, result: np.ndarray) -> None:
+def _add_line(slope: float, places: Array, result: Array) -> None:
     for j in range(len(result)):
         result[j] += slope * float(places[j])
 
 
 @njit(fastmath=FAST, error_model="numpy")
-def _add_table(slope: float, h: np.ndarray, places: np.ndarray, result: np.ndarray) -> None:
+def _add_table(slope: float, h: Array, places: Array, result: Array) -> None:
     for j in range(len(result)):
         result[j] += slope * h[places[j]]
 

@@ -1,7 +1,5 @@
 """Checks of what losses are given."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -14,8 +14,6 @@ Weimer, Karatzoglou, Le and Smola, "CoFi Rank: maximum margin matrix factorizati
 take one of the possible orders of ties for the true one.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -32,7 +30,7 @@ from podium.numerics.sorting import descending
 __all__ = ["CoFiRankLoss"]
 
 
-class CoFiRankLoss(Loss):
+class CoFiRankLoss(Loss, convex=True, cost="n log n"):
     """A convex upper bound on 1 − NDCG@k, with slopes that change where documents change places.
 
     A list whose labels are all equal, or which has nothing to gain, contributes 0.
@@ -50,9 +48,6 @@ class CoFiRankLoss(Loss):
     >>> loss.d_scores.round(3).tolist()
     [0.369, -0.369, 0.0]
     """
-
-    convex = True
-    cost = "n log n"
 
     k: int | None = None
 

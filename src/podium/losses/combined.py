@@ -6,9 +6,8 @@ Moon, Smola, Chang and Zheng, "IntervalRank: isotonic regression with listwise a
 equation 11; there it is what ListMLE needs on trees.
 """
 
-from __future__ import annotations
-
 from functools import cache
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -54,15 +53,6 @@ class WithRegression(Loss):
     targets: Targets = None
     normalize: bool = True
 
-    # The facts are those of the loss: the term added is as smooth and convex as can be.
-    convex = property(lambda self: self.loss.convex)  # type: ignore[assignment]
-    has_gradient = property(lambda self: self.loss.has_gradient)  # type: ignore[assignment]
-    has_curvature = property(lambda self: self.loss.has_curvature)  # type: ignore[assignment]
-    exact_curvature = property(lambda self: self.loss.exact_curvature)  # type: ignore[assignment]
-    sums_documents = property(lambda self: self.loss.sums_documents)  # type: ignore[assignment]
-    visits_pairs = property(lambda self: self.loss.visits_pairs)  # type: ignore[assignment]
-    cost = property(lambda self: self.loss.cost)  # type: ignore[assignment]
-
     def initial_parameters(self) -> np.ndarray:
         return self.loss.initial_parameters()
 
@@ -82,6 +72,10 @@ class WithRegression(Loss):
         targets, weights, inner = prepared
         return targets, weights, self.loss.prepare_epoch(inner, data, epoch)
 
+
+# The facts are those of the loss: the term added is as smooth and convex as can be.
+for _fact in ("convex", "has_gradient", "has_curvature", "exact_curvature", "sums_documents", "visits_pairs", "cost"):
+    setattr(WithRegression, _fact, property(attrgetter(f"loss.{_fact}")))
 
 kernel_of_loss: Kernel = unbound
 

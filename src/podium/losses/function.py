@@ -14,8 +14,6 @@ Three kinds of function will do:
 A function that returns a pair is a NumPy function. One that does not, or cannot compute with arrays, is given tensors.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from functools import cache

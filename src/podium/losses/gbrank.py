@@ -9,8 +9,6 @@ Zheng, Zha, Zhang, Chapelle, Chen and Sun, "A general boosting method and its ap
 for web search", NIPS 2007; with the terms for ties and targets as in Moon et al., "IntervalRank", WSDM 2010.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -27,7 +25,7 @@ from podium.numerics.kernels import Derivatives, OneList, own
 __all__ = ["GBRankLoss"]
 
 
-class GBRankLoss(Loss):
+class GBRankLoss(Loss, convex=True, has_curvature=True, visits_pairs=True, cost="n log n (n² for short lists)"):
     """Mean squared shortfall over pairs of unequal label, plus λ times the mean squared difference over equal ones.
 
     A query without a pair of either kind, such as one document, contributes 0, or its regression term alone.
@@ -50,11 +48,6 @@ class GBRankLoss(Loss):
     >>> loss.value, loss.d_scores.tolist()
     (3.0, [-3.0, 3.0, 0.0])
     """
-
-    convex = True
-    has_curvature = True
-    visits_pairs = True
-    cost = "n log n (n² for short lists)"
 
     ties: float = 0.1
     regression: float = 0.0

@@ -17,8 +17,6 @@ Moon, Smola, Chang and Zheng, "IntervalRank: isotonic regression with listwise a
 isotonic ranking: Zheng, Zha and Sun, "Query-level learning to rank using isotonic regression", Allerton 2008.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 
@@ -42,12 +40,8 @@ MAX_WORK = 50_000_000
 """Documents × grades of the largest query: the solver's memory in the worst case, 64 bytes each, grows with it."""
 
 
-class _Intervals(Loss):
+class _Intervals(Loss, convex=True, has_curvature=True, cost="n log n"):
     """Base class of IntervalRank and isotonic ranking."""
-
-    convex = True
-    has_curvature = True
-    cost = "n log n"
 
     def _prepare(self, data: LabeledLists, targets: Targets, settings: tuple[float, ...]) -> tuple[Any, ...]:
         grades = np.diff(data.groups.first) - 1

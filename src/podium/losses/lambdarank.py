@@ -14,14 +14,13 @@ Burges, Ragno and Le, "Learning to rank with nonsmooth cost functions", NIPS 200
 to LambdaMART: an overview", 2010. ``normalize`` is what LightGBM adds to it.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
 
+from podium.core.arrays import Array
 from podium.core.parameters import require_choice, require_count, require_number
 from podium.losses.base import LabeledLists, Loss
 from podium.numerics.elementary import FAST, all_finite, exp, log1p_unit
@@ -41,7 +40,9 @@ REACH = 20.0
 """e^(s − reference) is computed anew when scores have fallen this far below the reference."""
 
 
-class LambdaRankLoss(Loss):
+class LambdaRankLoss(
+    Loss, has_gradient=False, has_curvature=True, keeps_float32=True, visits_pairs=True, cost="n × truncation"
+):
     """Logistic loss over pairs, weighted by each pair's share in a metric.
 
     There is no function whose gradient this is: the weights change with the ranking. ``value`` is the weighted logistic
@@ -75,12 +76,6 @@ class LambdaRankLoss(Loss):
     [0.101, -0.156, 0.054]
     """
 
-    has_gradient = False
-    keeps_float32 = True
-    has_curvature = True
-    visits_pairs = True
-    cost = "n × truncation"
-
     metric: str = "ndcg"
     truncation: int | None = 30
     sigma: float = 1.0
@@ -106,7 +101,7 @@ class LambdaRankLoss(Loss):
         return shuffled_lists(data.offsets, data.streams(self.random_state, epoch)), *prepared[1:]
 
 
-Positions = tuple[np.ndarray, np.ndarray, np.ndarray]
+Positions = tuple[Array, Array, Array]
 
 
 class Settings(NamedTuple):
@@ -125,7 +120,7 @@ def _parse(metric: str) -> tuple[str, int | None]:
     return name, int(cutoff) if at else None
 
 
-def gain_shares(labels: np.ndarray, offsets: np.ndarray, discounts: np.ndarray) -> np.ndarray:
+def gain_shares(labels: Array, offsets: Array, discounts: Array) -> Array:
     """Return each document's gain as a share of its query's ideal DCG; all 0 where nothing is to be gained."""
     with np.errstate(over="ignore"):
         gains = np.exp2(labels) - 1.0
@@ -134,14 +129,14 @@ def gain_shares(labels: np.ndarray, offsets: np.ndarray, discounts: np.ndarray) 
     return gains * np.repeat(_inverse_ideal(gains, label_order(labels, offsets), offsets, discounts), np.diff(offsets))
 
 
-def _relevances(labels: np.ndarray, offsets: np.ndarray, discounts: np.ndarray) -> np.ndarray:
+def _relevances(labels: Array, offsets: Array, discounts: Array) -> Array:
     """Return one over the query's number of relevant documents for each of them, 0 for the others."""
     relevant = (labels >= 1.0).astype(np.float64)
     before = np.concatenate(([0.0], np.cumsum(relevant)))
     return relevant / np.repeat(np.maximum(before[offsets[1:]] - before[offsets[:-1]], 1.0), np.diff(offsets))
 
 
-def _satisfactions(labels: np.ndarray, offsets: np.ndarray, discounts: np.ndarray) -> np.ndarray:
+def _satisfactions(labels: Array, offsets: Array, discounts: Array) -> Array:
     """Return the probability that a document ends the user's search."""
     return np.maximum(np.exp2(labels - labels.max(initial=0.0)) - np.exp2(-labels.max(initial=0.0)), 0.0)
 
@@ -150,7 +145,7 @@ _VALUES = {"ndcg": gain_shares, "map": _relevances, "err": _satisfactions}
 
 
 @njit(cache=True, error_model="numpy")
-def _inverse_ideal(gains: np.ndarray, order: np.ndarray, offsets: np.ndarray, discounts: np.ndarray) -> np.ndarray:
+def _inverse_ideal(gains: Array, order: Array, offsets: Array, discounts: Array) -> Array:
     inverse = np.zeros(len(offsets) - 1)
     for q in range(len(inverse)):
         start, ideal = offsets[q], 0.0
@@ -176,7 +171,7 @@ def lambdarank(given: OneList, prepared: Any, out: Derivatives) -> float:
 
 
 @njit(error_model="numpy")
-def _positions(values: np.ndarray, order: np.ndarray, discounts: np.ndarray, metric: int) -> Positions:
+def _positions(values: Array, order: Array, discounts: Array, metric: int) -> Positions:
     """Return a, k and b of |Δ| = |v_r − v_t| |a_r + k_r b_t|, by rank."""
     n = len(order)
     a, k, b = np.empty(n), np.ones(n), np.empty(n)
@@ -211,7 +206,7 @@ def _positions(values: np.ndarray, order: np.ndarray, discounts: np.ndarray, met
 
 @njit(fastmath=FAST, error_model="numpy")
 def _weighted_pairs(
-    scores: np.ndarray, order: np.ndarray, values: np.ndarray, terms: Positions, settings: Settings, out: Derivatives
+    scores: Array, order: Array, values: Array, terms: Positions, settings: Settings, out: Derivatives
 ) -> float:
     """Return the sum over pairs with a document among the first ``truncation`` ranks."""
     a, k, b = terms
@@ -237,22 +232,9 @@ def _weighted_pairs(
         if reference - s[r] > REACH:
             reference = s[r]
             _fill_worth(s[first:n], reference, worth[first:n])
-        row = _row(
-            s[r],
-            exp(reference - s[r]),
-            v[r],
-            number(a[r]),
-            number(k[r]),
-            least,
-            share,
-            s[first:stop],
-            worth[first:stop],
-            v[first:stop],
-            is_real[first:stop],
-            lower[first:stop],
-            slopes[first:stop],
-            bends[first:stop],
-        )
+        below = s[first:stop], worth[first:stop], v[first:stop], is_real[first:stop], lower[first:stop]
+        document = s[r], exp(reference - s[r]), v[r], number(a[r]), number(k[r])
+        row = _row(document, below, (least, share), slopes[first:stop], bends[first:stop])
         loss += row[0]
         slopes[r] += row[1]
         bends[r] += row[2]
@@ -269,12 +251,12 @@ def _weighted_pairs(
 
 
 @njit(error_model="numpy")
-def _padded(n: int, like: np.ndarray) -> np.ndarray:
+def _padded(n: int, like: Array) -> Array:
     return np.zeros(n + LANES, like.dtype)
 
 
 @njit(fastmath=FAST, error_model="numpy")
-def _fill_worth(s: np.ndarray, reference: float, worth: np.ndarray) -> None:
+def _fill_worth(s: Array, reference: float, worth: Array) -> None:
     """Write e^(s − reference), or 0 where it is so small that no row within REACH of the reference could tell."""
     for t in range(len(s)):
         e = exp(s[t] - reference)
@@ -283,34 +265,24 @@ def _fill_worth(s: np.ndarray, reference: float, worth: np.ndarray) -> None:
 
 @njit(fastmath=FAST, error_model="numpy")
 def _row(
-    s_r: float,
-    inverse_worth: float,
-    v_r: float,
-    a_r: float,
-    k_r: float,
-    least: float,
-    share: float,
-    s: np.ndarray,
-    worth: np.ndarray,
-    v: np.ndarray,
-    is_real: np.ndarray,
-    b: np.ndarray,
-    slopes: np.ndarray,
-    bends: np.ndarray,
+    document: tuple[float, ...], below: tuple[Array, ...], damping: tuple[float, float], slopes: Array, bends: Array
 ) -> tuple[float, float, float, float]:
     """Compare the document at rank r with all those below it.
 
     Returns the sums of the loss, of its slope and curvature in s_r, and of |λ|.
     """
+    s_r, inverse_worth, v_r, a_r, k_r = document
+    s, worth, v, is_real, b = below
+    least, share = damping
     zero, one = s.dtype.type(0), s.dtype.type(1)
     loss = slope = bend = sum_lambda = zero
     for t in range(len(s)):
         lead = s_r - s[t]
         difference = v_r * is_real[t] - v[t]  # 0 for padding
         u = worth[t] * inverse_worth  # e^−lead
-        odds, damping = one + u, least + share * lead
-        inverse = one / (odds * damping)
-        likely = inverse * damping  # probability of the present order
+        odds, divisor = one + u, least + share * lead
+        inverse = one / (odds * divisor)
+        likely = inverse * divisor  # probability of the present order
         weight = abs(difference * (a_r + k_r * b[t])) * (inverse * odds)
         right = difference > zero
         p = u * likely if right else likely  # probability of the wrong order

@@ -8,9 +8,6 @@ among those left:
 Xia, Liu, Wang, Zhang and Li, "Listwise approach to learning to rank: theory and algorithm", ICML 2008.
 """
 
-from __future__ import annotations
-
-import math
 from typing import Any
 
 import numpy as np
@@ -18,6 +15,7 @@ from numba import njit
 
 from podium.core.parameters import require_choice, require_count
 from podium.losses.base import LabeledLists, Loss
+from podium.losses.pmop.loss import in_logarithms
 from podium.numerics.elementary import FAST, SAFE_RANGE, exp, extent, log
 from podium.numerics.grades import shuffle_ties
 from podium.numerics.kernels import Derivatives, OneList, own
@@ -29,7 +27,9 @@ N_ORDERS = 8
 """By default."""
 
 
-class ListMLELoss(Loss):
+class ListMLELoss(
+    Loss, convex=True, has_curvature=True, exact_curvature=True, keeps_float32=True, sums_documents=True
+):
     """Negative log-likelihood of the labels' order under the Plackett-Luce model.
 
     The model knows no ties, grades do: among equal labels some order must be taken as the truth, and the choice moves
@@ -54,13 +54,6 @@ class ListMLELoss(Loss):
     >>> loss.d_scores.round(3).tolist()
     [0.364, -0.669, 0.304]
     """
-
-    keeps_float32 = True
-    convex = True
-    has_curvature = True
-    exact_curvature = True
-    sums_documents = True
-    cost = "n"
 
     ties: str = "random"
     n_orders: int = N_ORDERS
@@ -111,7 +104,8 @@ def _one_order(scores: np.ndarray, order: np.ndarray, gradient: np.ndarray, curv
     low, high = extent(scores)
     if high - low <= SAFE_RANGE:
         return _plain(scores, order, high, gradient, curvature)
-    return _in_logarithms(scores, order, gradient, curvature)
+    no_ties = np.arange(len(order) + 1)
+    return in_logarithms(scores, order, no_ties, gradient, curvature)
 
 
 @njit(fastmath=FAST, error_model="numpy")
@@ -138,29 +132,6 @@ def _plain(scores: np.ndarray, order: np.ndarray, high: float, gradient: np.ndar
         if len(curvature) > 0:
             inverse_squared += float(remaining[i]) * float(remaining[i])
             curvature[order[i]] = e * inverse - e * e * inverse_squared
-    return value
-
-
-@njit(error_model="numpy")
-def _in_logarithms(scores: np.ndarray, order: np.ndarray, gradient: np.ndarray, curvature: np.ndarray) -> float:
-    """Do the same with the logarithms of all running sums, for scores that lie far apart."""
-    n = len(scores)
-    value = 0.0
-    remaining = np.empty(n)
-    total = -np.inf
-    for i in range(n - 1, -1, -1):
-        s = float(scores[order[i]])
-        total = np.logaddexp(total, s)
-        remaining[i] = total
-        value += total - s
-    inverse, inverse_squared = -np.inf, -np.inf
-    for i in range(n):
-        s = float(scores[order[i]])
-        inverse = np.logaddexp(inverse, -remaining[i])
-        gradient[order[i]] = math.exp(s + inverse) - 1.0
-        if len(curvature) > 0:
-            inverse_squared = np.logaddexp(inverse_squared, -2.0 * remaining[i])
-            curvature[order[i]] = math.exp(s + inverse) - math.exp(2.0 * s + inverse_squared)
     return value
 
 

@@ -8,8 +8,6 @@ left, P(i, j, …) = P(i) P(j | i removed) ….
 Cao, Qin, Liu, Tsai and Li, "Learning to rank: from pairwise approach to listwise approach", ICML 2007.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 
@@ -29,7 +27,7 @@ LONG = 4096
 """Lists beyond this length are added up in float64: float32 sums of so many terms would lose digits."""
 
 
-class ListNetLoss(Loss):
+class ListNetLoss(Loss, convex=True, has_curvature=True, keeps_float32=True, cost="n (n² for k = 3)"):
     """Cross entropy of the first k places under the labels' and the scores' Plackett-Luce distributions.
 
     A query's value is the whole cross entropy, whose minimum is the entropy of the labels' distribution, not 0. Equal
@@ -52,11 +50,6 @@ class ListNetLoss(Loss):
     >>> loss.d_scores.round(3).tolist()
     [0.302, -0.334, 0.032]
     """
-
-    keeps_float32 = True
-    convex = True
-    has_curvature = True
-    cost = "n (n² for k = 3)"
 
     k: int = 1
     transform: str = "identity"

@@ -8,8 +8,6 @@ its documents share its weight. The second ignores differences between queries, 
 Zha and Sun, "Query-level learning to rank using isotonic regression", Allerton 2008.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -23,7 +21,7 @@ from podium.numerics.kernels import Derivatives, OneList, own
 __all__ = ["QueryOffsetLoss", "RegressionLoss"]
 
 
-class _Squares(Loss):
+class _Squares(Loss, convex=True, has_curvature=True, exact_curvature=True):
     """Base class of losses that are half a mean of squares.
 
     Parameters
@@ -34,10 +32,6 @@ class _Squares(Loss):
         Regress on the label itself, on 2^label − 1, or on a number for each of the grades 0, 1, 2, …
     """
 
-    convex = True
-    has_curvature = True
-    exact_curvature = True
-
     normalize: bool = True
     targets: Targets = "identity"
 
@@ -46,7 +40,7 @@ class _Squares(Loss):
         return grade_targets(data.labels, self.targets), scale
 
 
-class RegressionLoss(_Squares):
+class RegressionLoss(_Squares, shift_invariant=False, keeps_float32=True):
     """Half the mean squared difference between a query's scores and labels.
 
     Examples
@@ -55,9 +49,6 @@ class RegressionLoss(_Squares):
     >>> loss.value, loss.d_scores.tolist()
     (2.625, [-0.5, -2.0, -1.0])
     """
-
-    keeps_float32 = True
-    shift_invariant = False
 
 
 class QueryOffsetLoss(_Squares):

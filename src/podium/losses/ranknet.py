@@ -6,8 +6,6 @@
 Burges, Shaked, Renshaw, Lazier, Deeds, Hamilton and Hullender, "Learning to rank using gradient descent", ICML 2005.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 
@@ -28,7 +26,15 @@ LANES = 8
 """Worse documents come in multiples of this (the rest is padding), so that loops have no remainder."""
 
 
-class RankNetLoss(Loss):
+class RankNetLoss(
+    Loss,
+    convex=True,
+    has_curvature=True,
+    exact_curvature=True,
+    keeps_float32=True,
+    visits_pairs=True,
+    cost="n (n² for short lists)",
+):
     """Mean logistic loss over a query's pairs of unequal label.
 
     Equal labels say nothing; a query without a pair contributes 0.
@@ -49,13 +55,6 @@ class RankNetLoss(Loss):
     >>> loss.d_scores.round(3).tolist()
     [0.44, -0.891, 0.451]
     """
-
-    keeps_float32 = True
-    convex = True
-    has_curvature = True
-    exact_curvature = True
-    visits_pairs = True
-    cost = "n (n² for short lists)"
 
     normalize: bool = True
     tolerance: float = 1e-6

@@ -6,8 +6,6 @@ It asks every better document to lead every worse one by exactly 1. Sums over gr
 documents: the sum over the worse documents needs only their count, their sum of scores and their sum of squares.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -20,7 +18,7 @@ from podium.numerics.kernels import Derivatives, OneList
 __all__ = ["RankRegressLoss"]
 
 
-class RankRegressLoss(Loss):
+class RankRegressLoss(Loss, convex=True, has_curvature=True, exact_curvature=True, keeps_float32=True):
     """Mean squared error of score differences over a query's pairs of unequal label.
 
     Equal labels say nothing; a query without a pair contributes 0.
@@ -36,12 +34,6 @@ class RankRegressLoss(Loss):
     >>> round(loss.value, 4), loss.d_scores.round(4).tolist()
     (2.5, [4.0, -3.0, -1.0])
     """
-
-    convex = True
-    keeps_float32 = True
-    has_curvature = True
-    exact_curvature = True
-    cost = "n"
 
     normalize: bool = True
 

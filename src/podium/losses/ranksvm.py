@@ -11,13 +11,12 @@ search engines using clickthrough data", KDD 2002; squared: Chapelle and Keerthi
 SVMs", 2010. The papers' L2 penalty belongs to the scorer.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
 
+from podium.core.arrays import Array
 from podium.core.parameters import require_number
 from podium.losses.base import LabeledLists, Loss
 from podium.numerics.elementary import FAST, all_finite
@@ -32,7 +31,9 @@ SHORT = 500
 """Up to this length, visiting all pairs, which vectorizes, is quicker than sorting."""
 
 
-class RankSVMLoss(Loss):
+class RankSVMLoss(
+    Loss, convex=True, has_curvature=True, keeps_float32=True, visits_pairs=True, cost="n log n (n² for short lists)"
+):
     """Mean hinge loss over a query's pairs of unequal label.
 
     Equal labels say nothing; a query without a pair contributes 0. The second derivative is that of the squared loss;
@@ -54,12 +55,6 @@ class RankSVMLoss(Loss):
     (1.5, [1.0, -1.0, 0.0])
     """
 
-    convex = True
-    keeps_float32 = True
-    has_curvature = True
-    visits_pairs = True
-    cost = "n log n (n² for short lists)"
-
     squared: bool = False
     margin: float = 1.0
     normalize: bool = True
@@ -73,9 +68,9 @@ class Hinges(NamedTuple):
     """What the kernel needs to know of labels and parameters."""
 
     groups: Groups
-    grade: np.ndarray
+    grade: Array
     """(n_documents,) the group each document is in."""
-    scale: np.ndarray
+    scale: Array
     """(n_queries,) what the sum over pairs is multiplied by."""
     margin: float
     squared: bool
@@ -118,13 +113,7 @@ _over_hinges = over_pairs(_hinge)
 
 @njit(error_model="numpy")
 def _by_sorting(
-    scores: np.ndarray,
-    grade_of: np.ndarray,
-    n_grades: int,
-    margin: float,
-    squared: bool,
-    scale: float,
-    out: Derivatives,
+    scores: Array, grade_of: Array, n_grades: int, margin: float, squared: bool, scale: float, out: Derivatives
 ) -> float:
     n, gradient, curvature = len(scores), out.gradient, out.curvature
     order = np.empty(n, np.uint32)
@@ -161,7 +150,7 @@ def _by_sorting(
 
 
 @njit(error_model="numpy")
-def _within_margin(x: np.ndarray, grade: np.ndarray, n_grades: int, margin: float, sums: np.ndarray) -> None:
+def _within_margin(x: Array, grade: Array, n_grades: int, margin: float, sums: Array) -> None:
     """Write for each i, over the j with grade_j < grade_i and v = margin − x_i + x_j > 0: Σ 1, Σ v, Σ v².
 
     ``x`` descends.

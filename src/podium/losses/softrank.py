@@ -11,8 +11,6 @@ p_j depends on the scores through π_ij = Φ((s_i − s_j) / (√2 σ)), the cha
 Taylor, Guiver, Robertson & Minka, "SoftRank: optimizing non-smooth rank metrics", WSDM 2008.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 
@@ -38,7 +36,7 @@ from podium.numerics.ranks.distributions import (
 __all__ = ["SoftRankLoss"]
 
 
-class SoftRankLoss(Loss):
+class SoftRankLoss(Loss, visits_pairs=True, cost="n³ (n² for the normal approximation)"):
     """1 − SoftNDCG.
 
     A single document, equal labels throughout, and a list without gain contribute 0.
@@ -64,9 +62,6 @@ class SoftRankLoss(Loss):
     >>> loss.d_scores.round(4).tolist()
     [0.0314, -0.0833, 0.0519]
     """
-
-    visits_pairs = True
-    cost = "n³ (n² for the normal approximation)"
 
     approximation: str = "binomial"
     sigma: float = 1.0

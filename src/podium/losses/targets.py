@@ -1,7 +1,5 @@
 """The number that each grade stands for, where a loss needs to know how far apart grades should be."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

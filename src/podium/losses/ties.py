@@ -12,8 +12,6 @@ scorer. All terms are smooth functions of a score difference r = s_i − s_j, so
 Rao & Kupper, JASA 1967; Davidson, JASA 1970; as baselines for documents: Truyen, Phung & Venkatesh, SDM 2011.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -180,7 +178,7 @@ def davidson(given: OneList, prepared: Any, out: Derivatives) -> float:
     return _one_list(_DAVIDSON, given, prepared, out)  # type: ignore[no-any-return]
 
 
-class _TiedPairs(Loss):
+class _TiedPairs(Loss, convex=True, visits_pairs=True, cost="n (n² for short lists)"):
     """Base class of both models.
 
     Parameters
@@ -190,10 +188,6 @@ class _TiedPairs(Loss):
     tolerance : float
         Relative error allowed in the linear-time evaluation of long lists; short ones are summed pair by pair.
     """
-
-    convex = True
-    visits_pairs = True
-    cost = "n (n² for short lists)"
 
     normalize: bool = True
     tolerance: float = 1e-6

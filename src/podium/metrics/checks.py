@@ -1,9 +1,6 @@
 """Checks of what is evaluated, and the messages when it cannot be."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -14,14 +11,6 @@ LARGEST_GRADE = 1000.0
 """2^y of anything above would leave the range of float64."""
 
 NameQuery = Callable[[int], str]
-
-
-def as_column(values: Any, n: int, name: str) -> np.ndarray:
-    """Return an array with one entry per document."""
-    array = np.asarray(values)
-    if array.shape != (n,):
-        raise ValueError(f"{name} must have one entry for each of the {n} documents; got shape {array.shape}")
-    return array
 
 
 def require_numbers(scores: np.ndarray, labels: np.ndarray, offsets: np.ndarray, name_query: NameQuery) -> None:

@@ -5,15 +5,12 @@ measured: of each group, the documents with the highest scores stay, and the oth
 list is compared with the best one that could have been shown: of each group, as many documents with the highest grades.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from podium.core.parameters import require_count
-from podium.data.grouping import as_ids, number_by_first_appearance
-from podium.metrics.checks import as_column
+from podium.data.grouping import as_column, as_ids, number_by_first_appearance
 from podium.metrics.kernel import Shown
 
 

@@ -1,7 +1,5 @@
 """A metric is a value: a family, a cutoff and a convention."""
 
-from __future__ import annotations
-
 import difflib
 import re
 from collections.abc import Sequence

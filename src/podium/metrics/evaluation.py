@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 
 from podium.core.parameters import require_choice
-from podium.data.grouping import group_by_query, offsets_from_sizes
+from podium.data.grouping import as_column, group_by_query, offsets_from_sizes
 from podium.data.io.trec import Qrels, Run, judged_run
 from podium.data.queries import Queries
-from podium.metrics.checks import as_column
 from podium.metrics.collapse import as_collapse
 from podium.metrics.conventions import Convention, NoRelevant
 from podium.metrics.definition import Metric, metric, names_its_convention

@@ -4,8 +4,6 @@ A family is declared where it is computed, with :func:`family` (see :mod:`podium
 :func:`podium.metrics.define`. Nothing else lists the families.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property

@@ -9,8 +9,6 @@ A term is computed as (gain · ln 2) / ln(·), in this order: it reproduces the 
 the 15 digits that it prints.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

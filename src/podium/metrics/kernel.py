@@ -1,7 +1,5 @@
 """All requested metrics of a range of queries in one pass: each query is ranked once."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from podium.data.grouping import as_offsets
-from podium.metrics.checks import NameQuery, as_column, require_grades, require_numbers
+from podium.data.grouping import as_column, as_offsets
+from podium.metrics.checks import NameQuery, require_grades, require_numbers
 from podium.metrics.collapse import Collapse, show
 from podium.metrics.conventions import Convention
 from podium.metrics.family import Family
@@ -134,18 +134,19 @@ def _wanted(metrics: list[Metric], rules: Convention) -> Wanted:
 
 def _as_numbers(rules: Convention, undiscounted: int, max_grade: float) -> np.ndarray:
     """Return an array of one record of :data:`RULES`."""
+    by_label = rules.stop == "label"
     numbers = {
         "linear_gain": rules.gain == "linear",
-        "undiscounted": undiscounted,
         "zero_ndcg_when_short": rules.short_ndcg == "zero",
-        "short_precision": ("pad", "zero", "clip").index(rules.short_precision),
-        "relevant_from": rules.relevant_from,
         "average_ties": rules.ties == "average",
         "ap_divides_by_min": rules.ap_cutoff == "min",
         "allow_negative": rules.negative == "zero",
-        "stop_by_label": rules.stop == "label",
+        "stop_by_label": by_label,
+        "undiscounted": undiscounted,
+        "short_precision": ("pad", "zero", "clip").index(rules.short_precision),
+        "relevant_from": rules.relevant_from,
         "max_grade": max_grade,
-        "min_grade": 0.0 if rules.stop == "label" else rules.min_grade,
+        "min_grade": 0.0 if by_label else rules.min_grade,
     }
     return np.array([tuple(numbers[name] for name in RULES.names or ())], RULES)
 

@@ -13,8 +13,6 @@ list once, whatever metrics are wanted. Within a function, a cutoff may exceed t
 :data:`WHOLE_LIST` stands for none.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,22 +25,9 @@ from podium.numerics.calls import pointer
 SIGNATURE = types.float64(types.int64, types.int64, types.float64)
 WHOLE_LIST = np.iinfo(np.int64).max
 """The cutoff of a metric that has none."""
-RULES = np.dtype(
-    [
-        ("linear_gain", np.bool_),
-        ("undiscounted", np.int64),
-        ("zero_ndcg_when_short", np.bool_),
-        ("short_precision", np.int64),
-        ("relevant_from", np.float64),
-        ("average_ties", np.bool_),
-        ("ap_divides_by_min", np.bool_),
-        ("allow_negative", np.bool_),
-        ("stop_by_label", np.bool_),
-        ("max_grade", np.float64),
-        ("min_grade", np.float64),
-    ],
-    align=True,
-)
+_FLAGS = "linear_gain zero_ndcg_when_short average_ties ap_divides_by_min allow_negative stop_by_label"
+_KINDS = {np.bool_: _FLAGS, np.int64: "undiscounted short_precision", np.float64: "relevant_from max_grade min_grade"}
+RULES = np.dtype([(name, kind) for kind, names in _KINDS.items() for name in names.split()], align=True)
 """A convention as the numbers that compiled functions work with."""
 ARRAYS = ("grades", "dcg", "ideal", "hits", "scores", "labels", "passing", "tie_end", "ranks")
 TABLE = np.dtype([(name, np.int64) for name in (*ARRAYS, "n", "tied", "n_listed", "n_relevant", "rules")])

@@ -5,11 +5,10 @@ relevant) at ranks where no document was retrieved. Under the ``average`` rule f
 after the last of the documents tied with the one at rank ``r``; within a group of ties, grades are in row order.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numba import njit
 
+from podium.core.arrays import Array
 from podium.numerics.sorting import descending
 
 DEEP = 64
@@ -17,7 +16,7 @@ DEEP = 64
 
 
 @njit(error_model="numpy")
-def score_at(scores: np.ndarray, depth: int, best: np.ndarray) -> float:
+def score_at(scores: Array, depth: int, best: Array) -> float:
     """Return the ``depth``-th highest score; ``best`` is work space of that length."""
     best[:depth] = -np.inf
     last = depth - 1
@@ -34,13 +33,7 @@ def score_at(scores: np.ndarray, depth: int, best: np.ndarray) -> float:
 
 @njit(error_model="numpy")
 def compress(
-    scores: np.ndarray,
-    labels: np.ndarray,
-    keys: np.ndarray,
-    lowest: float,
-    few_scores: np.ndarray,
-    few_labels: np.ndarray,
-    few_keys: np.ndarray,
+    scores: Array, labels: Array, keys: Array, lowest: float, few_scores: Array, few_labels: Array, few_keys: Array
 ) -> int:
     """Copy the retrieved documents with a score of ``lowest`` or more; return how many."""
     n = 0
@@ -55,15 +48,7 @@ def compress(
 
 
 @njit(error_model="numpy")
-def rank(
-    scores: np.ndarray,
-    labels: np.ndarray,
-    keys: np.ndarray,
-    average: bool,
-    order: np.ndarray,
-    ranked: np.ndarray,
-    tie_end: np.ndarray,
-) -> bool:
+def rank(scores: Array, labels: Array, keys: Array, average: bool, order: Array, ranked: Array, tie_end: Array) -> bool:
     """Write grades, and with ``average`` the ends of groups of ties, by rank; return whether there are such groups.
 
     Ties are broken by ``keys``, ascending, if there are any, then by row. ``order`` is work space.
@@ -92,7 +77,7 @@ def rank(
 
 
 @njit(error_model="numpy")
-def cumulate_hits(ranked: np.ndarray, tie_end: np.ndarray, relevant_from: float, hits: np.ndarray) -> None:
+def cumulate_hits(ranked: Array, tie_end: Array, relevant_from: float, hits: Array) -> None:
     """Write the expected number of relevant documents among the first 1, 2, … documents, as many as fit.
 
     In a group of m tied documents, r of them relevant, the first j are expected to hold j · r/m relevant ones.
@@ -115,14 +100,14 @@ def cumulate_hits(ranked: np.ndarray, tie_end: np.ndarray, relevant_from: float,
 
 
 @njit(error_model="numpy")
-def _sort_by_key(keys: np.ndarray, rows: np.ndarray) -> None:
+def _sort_by_key(keys: Array, rows: Array) -> None:
     order = np.empty(len(rows), np.int64)
     descending(-keys[rows], order)
     rows[:] = rows[order]
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def tied_documents(first: int, stop: int, scores: np.ndarray, offsets: np.ndarray, tied: np.ndarray) -> None:
+def tied_documents(first: int, stop: int, scores: Array, offsets: Array, tied: Array) -> None:
     """Mark documents of queries ``first:stop`` that share their score with another document of their query."""
     for q in range(first, stop):
         s = scores[offsets[q] : offsets[q + 1]]

@@ -4,8 +4,6 @@ The unit is the query: intervals resample queries, and tests compare two systems
 without a value (NaN) are left out.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

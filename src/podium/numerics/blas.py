@@ -1,7 +1,5 @@
 """BLAS on one thread."""
 
-from __future__ import annotations
-
 from contextlib import AbstractContextManager
 
 

@@ -10,8 +10,6 @@ where ``table`` is the address of what the kernel works on: a tuple of arrays an
 :data:`OK` only if the kernel returned: one that raised, or could not allocate memory, has not produced a result.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -23,6 +21,7 @@ from numba import carray, cfunc, from_dtype, types
 from numba.extending import intrinsic
 from numba.np.arrayobj import make_array, populate_array
 
+from podium.core.arrays import Array
 from podium.numerics.compiling import Kernel, specialize, unbound
 
 OK = 1
@@ -53,7 +52,7 @@ class Packed:
     """Its type: a number's type, an array's dtype and number of dimensions, or a tuple's class and items' layouts."""
     words: tuple[int, ...]
     """Each number, and each array's address and shape."""
-    arrays: tuple[np.ndarray, ...]
+    arrays: tuple[Array, ...]
     """The arrays whose addresses these are, which must live as long."""
 
 
@@ -63,7 +62,7 @@ def pack(value: Any) -> Packed:
         return pack_tuple([pack(item) for item in value], type(value))
     if isinstance(value, Packed):
         return value
-    if isinstance(value, np.ndarray):
+    if isinstance(value, Array):
         array = np.ascontiguousarray(value)
         return Packed((array.dtype, array.ndim), (address_of(array), *array.shape), (array,))
     if isinstance(value, (bool, np.bool_)):
@@ -131,22 +130,13 @@ def _numba_type(layout: Any) -> Any:
     return types.BaseTuple.from_types([_numba_type(item) for item in rest], None if first is tuple else first)
 
 
-def address_of(array: np.ndarray) -> int:
+def address_of(array: Array) -> int:
     return int(array.__array_interface__["data"][0])
 
 
 @intrinsic
 def call_function(
-    _: Any,
-    function: Any,
-    table: Any,
-    query: Any,
-    start: Any,
-    stop: Any,
-    block: Any,
-    scale: Any,
-    out: Any,
-    n_out: Any,
+    _: Any, function: Any, table: Any, query: Any, start: Any, stop: Any, block: Any, scale: Any, out: Any, n_out: Any
 ) -> Any:
     """Call the C function at the address ``function`` and return its status."""
 

@@ -5,8 +5,6 @@ of functions made here carry a digest of every source file they were made from, 
 another function.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache
 from hashlib import sha1

@@ -8,9 +8,8 @@ Numba lowers ``math.exp`` to a library call, which stops a loop from vectorizing
 ``exp(-inf)`` is a tiny positive number (about 1e-38 in float32, 1e-308 in float64), not zero.
 """
 
-from __future__ import annotations
-
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -26,9 +25,31 @@ FAST = {"contract", "reassoc", "nsz", "arcp"}
 SAFE_RANGE = 60.0
 
 LOG2E = math.log2(math.e)
+
+
+def _single(*numbers: float) -> tuple[np.float32, ...]:
+    return tuple(map(np.float32, numbers))
+
+
 # ln 2 in two parts, the first with trailing zero bits: n * high is then exact for every exponent n.
 LN2_HIGH_32, LN2_LOW_32 = np.float32(0.693359375), np.float32(-2.12194440e-4)
 LN2_HIGH_64, LN2_LOW_64 = 0.6931471803691238, 1.9082149292705877e-10
+# Coefficients of polynomials, the highest power first. Those of exp in float64 are Taylor's, 1/k!: on |r| <= ln(2)/2
+# the first one left out is below 2e-17. The last are a minimax fit of log(1 + u) / u on [0, 1], relative error 3e-8.
+EXP_32 = _single(1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1)
+EXP_64 = tuple(1.0 / math.factorial(k) for k in range(13, 1, -1))
+LOG_32 = _single(
+    *(7.0376836292e-2, -1.1514610310e-1, 1.1676998740e-1, -1.2420140846e-1, 1.4249322787e-1),
+    *(-1.6668057665e-1, 2.0000714765e-1, -2.4999993993e-1, 3.3333331174e-1),
+)
+LOG_64 = (
+    *(1.479819860511658591e-01, 1.531383769920937332e-01, 1.818357216161805012e-01, 2.222219843214978396e-01),
+    *(2.857142874366239149e-01, 3.999999999940941908e-01, 6.666666666666735130e-01),
+)
+LOG1P_UNIT_32 = _single(
+    *(0.005232624243944883, -0.029504956677556038, 0.07822549343109131, -0.1366320699453354, 0.1910598874092102),
+    *(-0.2484297752380371, 0.3331909477710724, -0.4999949336051941, 0.9999999403953552),
+)
 # Adding and subtracting 1.5 * 2^(mantissa bits) rounds to the nearest integer without a library call.
 ROUND_32, ROUND_64 = np.float32(1.5 * 2**23), 1.5 * 2.0**52
 
@@ -55,12 +76,8 @@ def _exp32(x: np.float32) -> np.float32:
     t = x * np.float32(LOG2E) + ROUND_32
     n = t - ROUND_32
     r = (x - n * LN2_HIGH_32) - n * LN2_LOW_32
-    p = np.float32(1.9875691500e-4)
-    p = p * r + np.float32(1.3981999507e-3)
-    p = p * r + np.float32(8.3334519073e-3)
-    p = p * r + np.float32(4.1665795894e-2)
-    p = p * r + np.float32(1.6666665459e-1)
-    p = p * r + np.float32(5.0000001201e-1)
+    a7, a6, a5, a4, a3, a2 = EXP_32
+    p = ((((a7 * r + a6) * r + a5) * r + a4) * r + a3) * r + a2
     p = p * r * r + r + np.float32(1.0)
     # The low bits of t are the integer n itself; moved into the exponent field they make 2**n.
     return p * reinterpret(np.int32((reinterpret(t) + np.int32(127)) << np.int32(23)))
@@ -72,19 +89,9 @@ def _exp64(x: float) -> float:
     t = x * LOG2E + ROUND_64
     n = t - ROUND_64
     r = (x - n * LN2_HIGH_64) - n * LN2_LOW_64
-    # Taylor coefficients 1/k!: on |r| <= ln(2)/2 the first one left out is below 2e-17.
-    p = 1.0 / 6227020800.0
-    p = p * r + 1.0 / 479001600.0
-    p = p * r + 1.0 / 39916800.0
-    p = p * r + 1.0 / 3628800.0
-    p = p * r + 1.0 / 362880.0
-    p = p * r + 1.0 / 40320.0
-    p = p * r + 1.0 / 5040.0
-    p = p * r + 1.0 / 720.0
-    p = p * r + 1.0 / 120.0
-    p = p * r + 1.0 / 24.0
-    p = p * r + 1.0 / 6.0
-    p = p * r + 0.5
+    a13, a12, a11, a10, a9, a8, a7, a6, a5, a4, a3, a2 = EXP_64
+    p = (((((a13 * r + a12) * r + a11) * r + a10) * r + a9) * r + a8) * r + a7
+    p = ((((p * r + a6) * r + a5) * r + a4) * r + a3) * r + a2
     p = p * r * r + r + 1.0
     return p * reinterpret((reinterpret(t) + np.int64(1023)) << np.int64(52))
 
@@ -98,15 +105,8 @@ def _log32(x: np.float32) -> np.float32:
     e = e + np.float32(1.0) if big else e
     f = m - np.float32(1.0)
     # A polynomial of degree 9 instead of the shorter one in f / (2 + f): a division costs more than five terms.
-    r = np.float32(7.0376836292e-2)
-    r = r * f + np.float32(-1.1514610310e-1)
-    r = r * f + np.float32(1.1676998740e-1)
-    r = r * f + np.float32(-1.2420140846e-1)
-    r = r * f + np.float32(1.4249322787e-1)
-    r = r * f + np.float32(-1.6668057665e-1)
-    r = r * f + np.float32(2.0000714765e-1)
-    r = r * f + np.float32(-2.4999993993e-1)
-    r = r * f + np.float32(3.3333331174e-1)
+    a8, a7, a6, a5, a4, a3, a2, a1, a0 = LOG_32
+    r = (((((((a8 * f + a7) * f + a6) * f + a5) * f + a4) * f + a3) * f + a2) * f + a1) * f + a0
     z = f * f
     low = f * z * r + e * LN2_LOW_32 - np.float32(0.5) * z
     return e * LN2_HIGH_32 + (f + low)
@@ -124,13 +124,8 @@ def _log64(x: float) -> float:
     f = m - 1.0
     s = f / (2.0 + f)
     z = s * s
-    r = 1.479819860511658591e-01
-    r = r * z + 1.531383769920937332e-01
-    r = r * z + 1.818357216161805012e-01
-    r = r * z + 2.222219843214978396e-01
-    r = r * z + 2.857142874366239149e-01
-    r = r * z + 3.999999999940941908e-01
-    r = (r * z + 6.666666666666735130e-01) * z
+    a6, a5, a4, a3, a2, a1, a0 = LOG_64
+    r = ((((((a6 * z + a5) * z + a4) * z + a3) * z + a2) * z + a1) * z + a0) * z
     half = 0.5 * f * f
     return e * LN2_HIGH_64 - ((half - (s * (half + r) + e * LN2_LOW_64)) - f)
 
@@ -138,29 +133,16 @@ def _log64(x: float) -> float:
 # fastmath must be named even where it is not wanted: left out, it is taken over from the first caller, and reordered
 # the correction below is nothing.
 @njit(fastmath=False, error_model="numpy", forceinline=True)
-def _log1p32(u: np.float32) -> np.float32:
-    w = np.float32(1.0) + u
-    return _log32(w) + (u - (w - np.float32(1.0))) / w
-
-
-@njit(fastmath=False, error_model="numpy", forceinline=True)
-def _log1p64(u: float) -> float:
-    w = 1.0 + u
-    return _log64(w) + (u - (w - 1.0)) / w
+def _log1p(u: float) -> float:
+    one = type(u)(1)
+    w = one + u
+    return log(w) + (u - (w - one)) / w
 
 
 @njit(fastmath={"contract"}, error_model="numpy", forceinline=True)
 def _log1p_unit32(u: np.float32) -> np.float32:
-    # Minimax fit of log(1 + u) / u on [0, 1], relative error 3e-8.
-    r = np.float32(0.005232624243944883)
-    r = r * u + np.float32(-0.029504956677556038)
-    r = r * u + np.float32(0.07822549343109131)
-    r = r * u + np.float32(-0.1366320699453354)
-    r = r * u + np.float32(0.1910598874092102)
-    r = r * u + np.float32(-0.2484297752380371)
-    r = r * u + np.float32(0.3331909477710724)
-    r = r * u + np.float32(-0.4999949336051941)
-    return u * (r * u + np.float32(0.9999999403953552))
+    a8, a7, a6, a5, a4, a3, a2, a1, a0 = LOG1P_UNIT_32
+    return u * ((((((((a8 * u + a7) * u + a6) * u + a5) * u + a4) * u + a3) * u + a2) * u + a1) * u + a0)
 
 
 @njit(fastmath=False, error_model="numpy", forceinline=True)
@@ -203,30 +185,16 @@ def split(x: float) -> tuple[float, int]:
     return 2.0 * m, e - 1
 
 
-# Inside compiled code the names above stand for the version of their argument's type.
-@overload(exp, strict=False)  # type: ignore[untyped-decorator]
-def _exp_by_type(x: Any) -> Any:
-    return (lambda x: _exp32(x)) if x == types.float32 else (lambda x: _exp64(x))
+def _by_type(function: Callable[..., Any], single: Callable[..., Any], double: Callable[..., Any]) -> None:
+    """Let a function stand, inside compiled code, for the version of its argument's type."""
+    overload(function, strict=False)(lambda x: (lambda x: single(x)) if x == types.float32 else (lambda x: double(x)))
 
 
-@overload(log, strict=False)  # type: ignore[untyped-decorator]
-def _log_by_type(x: Any) -> Any:
-    return (lambda x: _log32(x)) if x == types.float32 else (lambda x: _log64(x))
-
-
-@overload(log1p, strict=False)  # type: ignore[untyped-decorator]
-def _log1p_by_type(u: Any) -> Any:
-    return (lambda u: _log1p32(u)) if u == types.float32 else (lambda u: _log1p64(u))
-
-
-@overload(log1p_unit, strict=False)  # type: ignore[untyped-decorator]
-def _log1p_unit_by_type(u: Any) -> Any:
-    return (lambda u: _log1p_unit32(u)) if u == types.float32 else (lambda u: _log1p64(u))
-
-
-@overload(split, strict=False)  # type: ignore[untyped-decorator]
-def _split_by_type(x: Any) -> Any:
-    return (lambda x: _split32(x)) if x == types.float32 else (lambda x: _split64(x))
+_by_type(exp, _exp32, _exp64)
+_by_type(log, _log32, _log64)
+_by_type(log1p, _log1p, _log1p)
+_by_type(log1p_unit, _log1p_unit32, _log1p)
+_by_type(split, _split32, _split64)
 
 
 @njit(fastmath=FAST, error_model="numpy")

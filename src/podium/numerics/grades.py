@@ -9,8 +9,6 @@ the runs' ends: grade ``g`` of query ``q`` is ``order[b[g]:b[g + 1]]`` where ``b
 ([1, 3, 4, 0, 2], [0, 2, 3, 5], [0, 4])
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np
@@ -79,10 +77,17 @@ def count_pairs(groups: Groups) -> np.ndarray:
     """Return (n_queries,) float64: how many pairs of unequal grade each query has."""
     pairs = np.zeros(len(groups.first) - 1)
     for q in range(len(pairs)):
-        b = groups.bounds[groups.first[q] : groups.first[q + 1]]
-        for g in range(len(b) - 1):
-            pairs[q] += float(b[g + 1] - b[g]) * float(b[-1] - b[g + 1])
+        pairs[q] = unequal_pairs(groups.bounds[groups.first[q] : groups.first[q + 1]])
     return pairs
+
+
+@njit(error_model="numpy")
+def unequal_pairs(bounds: np.ndarray) -> int:
+    """Return how many pairs of unequal grade one list has."""
+    total = 0
+    for g in range(len(bounds) - 1):
+        total += (bounds[g + 1] - bounds[g]) * (bounds[-1] - bounds[g + 1])
+    return total
 
 
 def label_order(labels: np.ndarray, offsets: np.ndarray) -> np.ndarray:

@@ -12,8 +12,6 @@ that are not finite must make the value so: that is how they are noticed.
 Kernels are compiled with ``numba.njit``. One in plain Python works too, at a hundredth of the speed.
 """
 
-from __future__ import annotations
-
 import ctypes
 from typing import Any, NamedTuple
 

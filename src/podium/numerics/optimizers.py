@@ -1,7 +1,5 @@
 """One step of a first-order optimizer, shared by compiled and Python loops."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -9,8 +9,6 @@ results of its own, or, where results are summed, a *fixed* block of consecutive
 block's number and the sums added afterwards in that order.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor

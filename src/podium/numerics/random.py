@@ -5,8 +5,6 @@ query's number in the whole data set (:func:`streams`), and each draw moves it o
 OOPSLA 2014).
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numba import njit
 

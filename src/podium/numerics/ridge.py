@@ -1,18 +1,15 @@
 """Many small ridge regressions at once, one per row of a sparse matrix: half a step of alternating least squares."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
 from numba import njit
 
+from podium.core.arrays import Array
 from podium.numerics.pool import share
 
 
-def ridge_rows(
-    offsets: np.ndarray, columns: np.ndarray, targets: np.ndarray, design: np.ndarray, penalty: np.ndarray
-) -> np.ndarray:
+def ridge_rows(offsets: Array, columns: Array, targets: Array, design: Array, penalty: Array) -> Array:
     """Return (n_rows, n_features) solutions.
 
     Row r minimizes Σ_k (targets_k − x · design[columns_k])² + Σ_d penalty_d x_d² over its k,
@@ -29,12 +26,12 @@ def ridge_rows(
 def _solve_rows(
     first: int,
     stop: int,
-    offsets: np.ndarray,
-    columns: np.ndarray,
-    targets: np.ndarray,
-    design: np.ndarray,
-    penalty: np.ndarray,
-    solution: np.ndarray,
+    offsets: Array,
+    columns: Array,
+    targets: Array,
+    design: Array,
+    penalty: Array,
+    solution: Array,
 ) -> None:
     for r in range(first, stop):
         here = slice(offsets[r], offsets[r + 1])
@@ -43,9 +40,7 @@ def _solve_rows(
 
 
 @njit(cache=True, error_model="numpy")
-def _ridge(
-    columns: np.ndarray, targets: np.ndarray, design: np.ndarray, penalty: np.ndarray, solution: np.ndarray
-) -> None:
+def _ridge(columns: Array, targets: Array, design: Array, penalty: Array, solution: Array) -> None:
     """Solve the normal equations by Cholesky's method, which positive penalties make safe."""
     n = len(penalty)
     gram = np.zeros((n, n))

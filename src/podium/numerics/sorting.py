@@ -1,7 +1,5 @@
 """Stable order of one query's scores or labels, best first."""
 
-from __future__ import annotations
-
 import numpy as np
 from numba import njit
 

@@ -4,8 +4,6 @@ These libraries say in different ways which rows belong together. They are told 
 none of them needs to be installed.
 """
 
-from __future__ import annotations
-
 import inspect
 import sys
 from collections.abc import Mapping

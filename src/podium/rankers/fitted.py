@@ -1,7 +1,5 @@
 """Base class of estimators of lists and of ratings: the result of fitting, and saving it."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from typing import Any, Self

@@ -1,7 +1,5 @@
 """Queries from what users pass to an estimator, with errors that say what to do."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass

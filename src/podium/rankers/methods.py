@@ -3,8 +3,6 @@
 A method is added to its table beside the class that implements it; there is no second list.
 """
 
-from __future__ import annotations
-
 import difflib
 import inspect
 from collections import UserDict

@@ -1,7 +1,5 @@
 """Any loss on any scorer."""
 
-from __future__ import annotations
-
 from typing import Any, Self
 
 from podium.losses.base import Loss
@@ -9,9 +7,13 @@ from podium.rankers.tree_methods import TreeMethods
 from podium.scorers.base import Scorer
 from podium.scorers.linear.scorer import Linear
 from podium.training.base import Trainer
-from podium.training.defaults import default_trainer
+from podium.training.boosting import Boosting
+from podium.training.lbfgs import LBFGS
+from podium.training.stochastic import Stochastic
 
 __all__ = ["Ranker"]
+
+_TRAINERS: dict[str, type[Trainer]] = {"quasi-newton": LBFGS, "stochastic": Stochastic, "boosting": Boosting}
 
 
 class Ranker(TreeMethods):
@@ -49,7 +51,10 @@ class Ranker(TreeMethods):
         return Linear() if self.scorer is None else self.scorer
 
     def _trainer(self) -> Trainer:
-        return default_trainer(self._loss(), self._scorer()) if self.trainer is None else self.trainer
+        if self.trainer is not None:
+            return self.trainer
+        trainer = _TRAINERS[self._scorer().trained_by]()
+        return trainer if self._loss().has_gradient or not trainer.needs_gradient else Stochastic()
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters by name; ``scorer__l2`` reaches into a part, and makes the default one if none was given."""

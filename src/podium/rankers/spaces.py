@@ -6,8 +6,6 @@ A space is a tuple of values, those of a grid; a plain list of values is a space
     {"l2": LogUniform(1e-4, 1e-2, 1.0), "depth": [3, 6]}
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any, ClassVar, Self

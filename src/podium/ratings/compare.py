@@ -1,7 +1,5 @@
 """Comparisons of rankers of ratings: a study in which users take the place of queries."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -15,10 +13,11 @@ from podium.experiments.result.comparison import Comparison
 from podium.experiments.run.runner import Listener
 from podium.metrics.definition import Metric
 from podium.ratings.data import Ratings
+from podium.ratings.estimator import RATING_METHODS
 from podium.ratings.evaluation import METRICS
 from podium.ratings.files import read_ratings
 from podium.ratings.folds import OnQueries, RatingProtocol, RatingSource
-from podium.ratings.methods import FLOORS, RATING_METHODS
+from podium.ratings.rankers.floors import FLOORS
 
 __all__ = ["compare_ratings"]
 

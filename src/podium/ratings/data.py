@@ -6,7 +6,8 @@ documents: those of user ``u`` are the slice ``offsets[u]:offsets[u + 1]``, so a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -95,7 +96,7 @@ class Ratings:
         duplicates: str = "last",
     ) -> Self:
         """Return ratings given by numbers into ``user_ids`` and ``item_ids``; some ids may have no ratings."""
-        self = object.__new__(cls)
+        self = cls.__new__(cls)
         values = _as_values(values)
         self.user_numbers = _frozen(as_ids(user_ids, "user id"))
         self.item_numbers = _frozen(as_ids(item_ids, "item id"))
@@ -179,40 +180,89 @@ class Ratings:
     def sizes(self) -> np.ndarray:
         return np.diff(self.offsets)
 
-    @property
+    @cached_property
     def user(self) -> np.ndarray:
         """(n_ratings,) number of each rating's user."""
         return np.repeat(np.arange(self.n_users), self.sizes)
 
+    @cached_property
+    def ascending(self) -> np.ndarray:
+        """(n_ratings,) like ``item``, but ascending within each user."""
+        return self.item[np.lexsort((self.item, self.user))]
+
+    def item_counts(self) -> np.ndarray:
+        """(n_items,) number of ratings of each item."""
+        return np.bincount(self.item, minlength=self.n_items)
+
+    def item_means(self, damping: float) -> np.ndarray:
+        """(n_items,) mean ratings after adding ``damping`` ratings of the overall mean µ to each item.
+
+        An item without any rating has mean µ.
+        """
+        total = np.bincount(self.item, self.values, minlength=self.n_items)
+        mean = float(self.values.mean())
+        weight = self.item_counts() + damping
+        return np.divide(total + damping * mean, weight, out=np.full(self.n_items, mean), where=weight > 0)
+
     def take(self, ratings: ArrayLike) -> Self:
         """Return some of the ratings (a mask, or numbers in any order); all users and items keep their numbers."""
         rows = np.sort(_rows(ratings))
-        return self._select(rows, np.bincount(self.user[rows], minlength=self.n_users), self.user_numbers)
+        return self._select(rows, np.bincount(self.user[rows], minlength=self.n_users))
 
     def take_users(self, users: ArrayLike) -> Self:
         """Return all ratings of some users (a mask, or numbers), in the order given; items keep their numbers."""
         chosen = _rows(users)
         sizes = self.sizes[chosen]
-        shift = self.offsets[chosen] - _offsets(sizes)[:-1]
-        return self._select(np.repeat(shift, sizes) + np.arange(sizes.sum()), sizes, _frozen(self.user_ids[chosen]))
+        rows = np.repeat(self.offsets[chosen] - _offsets(sizes)[:-1], sizes) + np.arange(sizes.sum())
+        return self._select(rows, sizes, user_numbers=_frozen(self.user_ids[chosen]))
 
-    def to_csr(self) -> csr_matrix:
-        """Return the users × items matrix of the ratings. A rating of zero is a stored zero."""
+    def known(self) -> Self:
+        """Return the ratings of known items, leaving out those with the number −1 (see :meth:`replace`)."""
+        return self.take(self.item >= 0)
+
+    def replace(self, **changes: Any) -> Self:
+        """Return ratings with some of the arrays exchanged; an item that ``item_numbers`` lack has the number −1."""
+        other = object.__new__(type(self))
+        other.__dict__ = {name: self.__dict__[name] for name in Ratings.__annotations__} | changes
+        return other
+
+    def to_csr(self, entries: np.ndarray | None = None) -> csr_matrix:
+        """Return the users × items matrix of the ratings, or of other ``entries``. A rating of 0 is a stored zero."""
         from scipy.sparse import csr_matrix
 
-        return csr_matrix((self.values, self.item, self.offsets), shape=(self.n_users, self.n_items))
+        data = self.values if entries is None else entries
+        return csr_matrix((data, self.item, self.offsets), shape=(self.n_users, self.n_items))
+
+    def to_arrays(self) -> dict[str, np.ndarray]:
+        """Return the arrays that :meth:`from_arrays` takes."""
+        return {"offsets": self.offsets, "items": self.item, "values": self.values}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, Any], users: Ids, items: Ids) -> Self:
+        """Return the ratings stored in ``arrays``, of these users and items; raise ValueError if they cannot be."""
+        offsets, item, values = arrays["offsets"], arrays["items"], arrays["values"]
+        consistent = (
+            offsets.shape == (len(users) + 1,)
+            and offsets.dtype == item.dtype == np.int64
+            and item.shape == values.shape == (offsets[-1],)
+            and offsets[0] == 0
+            and (np.diff(offsets) >= 0).all()
+            and -1 <= item.min(initial=0) <= item.max(initial=-1) < len(items)
+        )
+        if not consistent:
+            raise ValueError("the model's lists of seen items contradict each other")
+        ratings = object.__new__(cls)
+        ratings.__dict__ = dict(zip(cls.__annotations__, (offsets, item, values, None, users, items, 0), strict=True))
+        return ratings
 
     def __repr__(self) -> str:
         merged = f", {self.n_duplicates} duplicates merged" if self.n_duplicates else ""
         return f"Ratings({len(self)} ratings, {self.n_users} users, {self.n_items} items{merged})"
 
-    def _select(self, rows: np.ndarray, sizes: np.ndarray, user_numbers: Ids) -> Self:
-        copy = object.__new__(type(self))
-        copy.__dict__.update(self.__dict__)
-        copy.item, copy.values = self.item[rows], self.values[rows]
-        copy.times = None if self.times is None else self.times[rows]
-        copy.offsets, copy.user_numbers = _offsets(sizes), user_numbers
-        return copy
+    def _select(self, rows: np.ndarray, sizes: np.ndarray, **changes: Any) -> Self:
+        times = None if self.times is None else self.times[rows]
+        offsets = _offsets(sizes)
+        return self.replace(offsets=offsets, item=self.item[rows], values=self.values[rows], times=times, **changes)
 
     def _group(self, user: np.ndarray, item: np.ndarray, values: np.ndarray, times: Any, duplicates: str) -> None:
         """Merge duplicates and group the ratings by user."""
@@ -296,3 +346,9 @@ def _frozen(ids: np.ndarray) -> Ids:
 
 def _offsets(sizes: np.ndarray) -> np.ndarray:
     return np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
+
+
+def group_numbers(numbers: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return rows ordered by their numbers 0 … n−1 (stable), and the (n + 1,) offsets of each number's rows."""
+    narrow = numbers.astype(np.uint16) if n <= 1 << 16 else numbers  # NumPy sorts 16 bits by their digits, quickly
+    return np.argsort(narrow, kind="stable"), _offsets(np.bincount(numbers, minlength=n))

@@ -1,7 +1,5 @@
 """The base class of all rankers of ratings: ids to numbers, predicting, recommending, new users, saving."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass, replace
@@ -14,17 +12,17 @@ from podium.core.arrays import Arrays, named_under
 from podium.core.parameters import require_choice, require_count
 from podium.metrics.definition import Metric, metric
 from podium.rankers.fitted import FittedEstimator
+from podium.rankers.methods import MethodTable
 from podium.ratings.data import Ratings
-from podium.ratings.factors.kernels import top_items
-from podium.ratings.factors.model import FactorModel
+from podium.ratings.factors.model import FactorModel, top_items
 from podium.ratings.factors.scorer import as_queries
 from podium.ratings.ids import Ids
-from podium.ratings.lists import RatingLists
-from podium.ratings.problem import RatingProblem
 from podium.training.base import Convergence, Fit, Progress, Validation
 
 __all__ = ["RatingRanker"]
 
+RATING_METHODS = MethodTable()
+"""The methods that learn from ratings. Each is added beside the class that implements it."""
 COLD = ("average", "error")
 RatingData = Ratings | tuple[ArrayLike, ArrayLike, ArrayLike]
 """Ratings, or (users, items, values)."""
@@ -70,9 +68,7 @@ class RatingRanker(FittedEstimator):
     cold: str = "average"
 
     model_: FactorModel
-    users_: Ids
-    items_: Ids
-    seen_: RatingLists
+    seen_: Ratings
 
     def fit(
         self,
@@ -98,35 +94,38 @@ class RatingRanker(FittedEstimator):
         ratings = as_ratings(ratings)
         if len(ratings) == 0:
             raise ValueError("0 sample(s): there is no rating to learn from, and a minimum of 1 is required.")
-        self.users_, self.items_ = ratings.user_numbers, ratings.item_numbers
-        self.seen_ = RatingLists.of(ratings)
+        self.seen_ = ratings
         if eval_set is None:
-            lists, validation = self._hold_out(self.seen_, eval_metric)
+            ratings, validation = self._hold_out(ratings, eval_metric)
         else:
-            lists, validation = self.seen_, self._validation(as_ratings(eval_set), eval_metric)
-        return self._set_fit(self._train(RatingProblem(lists, validation, callback)))
+            validation = self._validation(as_ratings(eval_set), eval_metric)
+        return self._set_fit(self._train(ratings, validation, callback))
 
-    def _hold_out(self, lists: RatingLists, eval_metric: str | Metric) -> tuple[RatingLists, Validation | None]:
+    def _hold_out(self, ratings: Ratings, eval_metric: str | Metric) -> tuple[Ratings, Validation | None]:
         """Return ratings to train on and ratings to hold out, where the user gives no ``eval_set``."""
-        return lists, None
+        return ratings, None
 
-    def _train(self, problem: RatingProblem) -> Fit:
-        """Learn from lists of known users and items."""
+    def _train(self, ratings: Ratings, *watched: Any) -> Fit:
+        """Learn from ratings.
+
+        ``watched`` are the :class:`Validation` and the callback, if there are any. The former's queries have the
+        features (user, item), which are numbers as in ``ratings``, −1 for unknown ones.
+        """
         raise NotImplementedError
 
-    def _fold(self, lists: RatingLists) -> np.ndarray:
-        """(n_lists, n_factors) factors of new users with these ratings, the items held fixed (−1: an unknown item)."""
+    def _fold(self, ratings: Ratings) -> np.ndarray:
+        """(n_users, n_factors) factors of new users with these ratings, the items held fixed (−1: an unknown item)."""
         if self.model_.user_factors.shape[1]:
             raise NotImplementedError(f"{type(self).__name__} does not define how to fold in new users (_fold)")
-        return np.zeros((len(lists), 0))
+        return np.zeros((ratings.n_users, 0))
 
     @property
     def user_ids_(self) -> np.ndarray:
-        return self.users_.ids
+        return self.seen_.user_ids
 
     @property
     def item_ids_(self) -> np.ndarray:
-        return self.items_.ids
+        return self.seen_.item_ids
 
     def predict(self, users: ArrayLike | NewUser, items: ArrayLike) -> np.ndarray:
         """Return scores of users for items, higher is better; only scores of the same user can be compared.
@@ -157,11 +156,11 @@ class RatingRanker(FittedEstimator):
         """Return :meth:`recommend` for each of many user ids."""
         self._require_fitted()
         number = np.atleast_1d(self._numbers("users", users))
-        lists = self.seen_
-        size = np.where(number < 0, 0, lists.sizes[number]) if exclude_seen else np.zeros_like(number)
+        seen = self.seen_
+        size = np.where(number < 0, 0, seen.sizes[number]) if exclude_seen else np.zeros_like(number)
         offsets = np.concatenate(([0], np.cumsum(size)))
-        rows = np.repeat(lists.offsets[number] - offsets[:-1], size) + np.arange(offsets[-1])
-        return self._top(self.model_.users[number], lists.seen[rows], offsets, n)
+        rows = np.repeat(seen.offsets[number] - offsets[:-1], size) + np.arange(offsets[-1])
+        return self._top(self.model_.users[number], seen.ascending[rows], offsets, n)
 
     def fold_in(self, items: ArrayLike, values: ArrayLike) -> NewUser:
         """Return a user who was not fitted on, from their ratings; for :meth:`predict` and :meth:`recommend`.
@@ -176,17 +175,16 @@ class RatingRanker(FittedEstimator):
         seen = np.sort(item[item >= 0])
         if (np.diff(seen) == 0).any():
             raise ValueError("an item is rated more than once: fold in one rating for each item")
-        lists = RatingLists(np.array([0, len(item)]), item, values, len(self.items_))
-        return NewUser(self._fold(lists)[0], seen)
+        offsets, one_user = np.array([0, len(item)]), Ids(np.arange(1))
+        given = self.seen_.replace(offsets=offsets, item=item, values=values, times=None, user_numbers=one_user)
+        return NewUser(self._fold(given)[0], seen)
 
     def with_users(self, ratings: RatingData) -> Self:
         """Return the same ranker for other users, those of ``ratings``, all folded in at once."""
         self._require_fitted()
-        ratings = as_ratings(ratings)
-        lists = self._lists(ratings)
         other = copy(self)
-        other.users_, other.seen_ = ratings.user_numbers, lists
-        other.model_ = replace(self.model_, user_factors=self._fold(lists))
+        other.seen_ = self._renumbered(as_ratings(ratings))
+        other.model_ = replace(self.model_, user_factors=self._fold(other.seen_))
         return other
 
     def score(self, ratings: RatingData, y: None = None, *, metric: str | Metric = "ndcg@10") -> float:
@@ -194,24 +192,24 @@ class RatingRanker(FittedEstimator):
         self._require_fitted()
         return self._validation(as_ratings(ratings), metric).judge(self.model_)
 
-    def _lists(self, ratings: Ratings) -> RatingLists:
-        """Return ratings as lists with this ranker's item numbers."""
+    def _renumbered(self, ratings: Ratings) -> Ratings:
+        """Return ratings with this ranker's item numbers."""
         item = self._numbers("items", ratings.item_ids)[ratings.item]
-        return RatingLists(ratings.offsets, item, ratings.values, len(self.items_))
+        return ratings.replace(item=item, item_numbers=self.seen_.item_numbers)
 
     def _validation(self, ratings: Ratings, eval_metric: str | Metric) -> Validation:
         users = self._numbers("users", ratings.user_ids)[ratings.user]
-        return Validation(as_queries(self._lists(ratings), users), metric(eval_metric))
+        return Validation(as_queries(self._renumbered(ratings), users), metric(eval_metric))
 
     def _top(self, factors: np.ndarray, seen: np.ndarray, offsets: np.ndarray, n: int) -> list[Recommendations]:
         require_count("n", n)
         matrices = np.ascontiguousarray(factors), self.model_.item_factors, self.model_.item_bias
-        numbers, scores = top_items(matrices, seen, offsets, min(n, len(self.items_)))
+        numbers, scores = top_items(matrices, seen, offsets, min(n, self.seen_.n_items))
         return [Recommendations(self.item_ids_[k[k >= 0]], s[k >= 0]) for k, s in zip(numbers, scores, strict=True)]
 
     def _numbers(self, what: Literal["users", "items"], ids: ArrayLike) -> np.ndarray:
         """Return the numbers of users or items by id, −1 for unknown ones unless these are refused."""
-        numbers = (self.users_ if what == "users" else self.items_).numbers(ids, what)
+        numbers = (self.seen_.user_numbers if what == "users" else self.seen_.item_numbers).numbers(ids, what)
         if self.cold == "error" and (numbers < 0).any():
             first = np.asarray(ids).ravel().tolist()[np.flatnonzero(numbers.ravel() < 0)[0]]
             raise ValueError(
@@ -222,16 +220,16 @@ class RatingRanker(FittedEstimator):
 
     def _stored_fit(self) -> tuple[dict[str, Any], Arrays]:
         fitted, arrays = super()._stored_fit()
+        users, items = self.seen_.user_numbers, self.seen_.item_numbers
         seen = {f"seen.{name}": value for name, value in self.seen_.to_arrays().items()}
-        return fitted, {**arrays, **seen, "users": self.users_.to_stored(), "items": self.items_.to_stored()}
+        return fitted, {**arrays, **seen, "users": users.to_stored(), "items": items.to_stored()}
 
     def _restore_fit(self, fitted: dict[str, Any], arrays: Arrays) -> None:
-        self.users_, self.items_ = Ids.from_stored(arrays["users"]), Ids.from_stored(arrays["items"])
-        n_users, n_items = len(self.users_), len(self.items_)
-        self.seen_ = RatingLists.from_arrays(named_under("seen", arrays), n_users, n_items)
+        users, items = Ids.from_stored(arrays["users"]), Ids.from_stored(arrays["items"])
+        self.seen_ = Ratings.from_arrays(named_under("seen", arrays), users, items)
         self.model_ = FactorModel.from_arrays(None, named_under("model", arrays))
-        if (len(self.model_.user_factors), len(self.model_.item_factors)) != (n_users, n_items):
-            raise ValueError(f"the model's factors are not those of its {n_users} users and {n_items} items")
+        if (len(self.model_.user_factors), len(self.model_.item_factors)) != (len(users), len(items)):
+            raise ValueError(f"the model's factors are not those of its {len(users)} users and {len(items)} items")
         super()._restore_fit(fitted, arrays)
 
 

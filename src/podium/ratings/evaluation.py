@@ -1,7 +1,5 @@
 """Evaluation of rankers of ratings: every user is a query, the items they rated are its documents."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Protocol

@@ -6,8 +6,6 @@ rating. Only the last step differs. What is held out to choose hyper-parameters 
 ratings, so the chosen ranker is fitted again on all of them before it scores the test part.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass

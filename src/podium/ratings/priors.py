@@ -4,8 +4,6 @@ How much to trust another ranker can only be learned from scores of ratings that
 are divided into folds, each user's as evenly as possible, and scored by rankers fitted on the other folds.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np
@@ -13,11 +11,9 @@ from sklearn.base import clone
 
 from podium.core.random_state import RandomState, seed_of
 from podium.numerics.blas import quiet_blas
+from podium.ratings.data import Ratings
 from podium.ratings.estimator import RatingRanker
 from podium.ratings.factors.model import FactorModel
-from podium.ratings.ids import Ids
-from podium.ratings.lists import RatingLists
-from podium.ratings.problem import RatingProblem
 from podium.ratings.rankers.floors import GlobalRanking, ItemMean
 from podium.ratings.rankers.pmf import PMF
 from podium.ratings.rankers.taste import TasteFactors
@@ -36,36 +32,30 @@ def standard_priors(random_state: RandomState = None) -> list[RatingRanker]:
     ]
 
 
-def fit_priors(priors: Sequence[RatingRanker], lists: RatingLists, users: Ids, items: Ids) -> list[RatingRanker]:
-    """Return copies of the rankers, fitted on these lists."""
-    return [_fitted(prior, users, items, lists) for prior in priors]
-
-
-def _fitted(prior: RatingRanker, users: Ids, items: Ids, lists: RatingLists) -> RatingRanker:
+def fitted_prior(prior: RatingRanker, ratings: Ratings) -> RatingRanker:
+    """Return a copy of the ranker, fitted on these ratings."""
     if not isinstance(prior, RatingRanker):
         raise ValueError(f"priors must be rankers of ratings, such as podium.ItemMean(); got {prior!r}")
     ranker: RatingRanker = clone(prior)
-    ranker.users_, ranker.items_, ranker.seen_ = users, items, lists
+    ranker.seen_ = ratings
     with quiet_blas():
-        return ranker._set_fit(ranker._train(RatingProblem(lists)))
+        return ranker._set_fit(ranker._train(ratings))
 
 
-def out_of_fold(
-    priors: Sequence[RatingRanker], lists: RatingLists, n_folds: int, rng: np.random.Generator
-) -> np.ndarray:
+def out_of_fold(priors: Sequence[RatingRanker], ratings: Ratings, n_folds: int, rng: np.random.Generator) -> np.ndarray:
     """(n_ratings, n_priors) scores of the ratings by rankers that did not see them."""
-    scores = np.empty((len(lists.items), len(priors)))
+    scores = np.empty((len(ratings), len(priors)))
     if not priors:
         return scores
     # Folds at random, each user's ratings spread evenly over them and starting in any.
-    place = random_places(lists.offsets, rng)
-    fold = (place + rng.integers(n_folds, size=len(lists))[lists.users]) % n_folds
+    place = random_places(ratings.offsets, rng)
+    fold = (place + rng.integers(n_folds, size=ratings.n_users)[ratings.user]) % n_folds
     for k in range(n_folds):
         held_out = fold == k
-        rest = lists.where(~held_out)
+        rest = ratings.take(~held_out)
         for p, prior in enumerate(priors):
-            model = centered(_fitted(prior, prior.users_, prior.items_, rest).model_)
-            scores[held_out, p] = model.pairs(lists.users[held_out], lists.items[held_out])
+            model = centered(fitted_prior(prior, rest).model_)
+            scores[held_out, p] = model.pairs(ratings.user[held_out], ratings.item[held_out])
     return scores
 
 

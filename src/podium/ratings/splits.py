@@ -4,8 +4,6 @@ Every protocol draws with a seed, counts the users that it has to leave out, and
 divides.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any

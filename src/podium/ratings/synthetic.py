@@ -1,7 +1,5 @@
 """Synthetic ratings with ties and with the usual skew: few items have most ratings, few users give most of them."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from podium.core.parameters import require_count, require_number

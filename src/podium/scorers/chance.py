@@ -1,7 +1,5 @@
 """Scores without information: a hash of each row's features."""
 
-from __future__ import annotations
-
 from typing import Any, ClassVar, Self
 
 import numpy as np

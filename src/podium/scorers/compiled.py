@@ -4,8 +4,6 @@ Training then reads each list's features once: scores, loss and gradient follow 
 processor's cache.
 """
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any, ClassVar, NamedTuple
 

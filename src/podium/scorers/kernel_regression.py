@@ -11,8 +11,6 @@ p = K/ΣK, whose rows sum to 0, the derivative is
     ∂ score(x)/∂a_l = −a_l Σ_i W_xi (x_il − x_l)² = −a_l [ (W X²)_xl − 2 x_l (W X)_xl ].
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, ClassVar, Self
 

@@ -1,7 +1,5 @@
 """Stochastic gradient steps within a feasible set: non-negative parameters inside an L1 ball."""
 
-from __future__ import annotations
-
 import math
 from typing import ClassVar
 

@@ -1,7 +1,5 @@
 """Limited-memory BFGS over all training queries at once."""
 
-from __future__ import annotations
-
 from typing import Any, ClassVar
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Training runs under way: their curves, best parameters and messages, and when to stop."""
 
-from __future__ import annotations
-
 import sys
 import warnings
 from collections.abc import Callable

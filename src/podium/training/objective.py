@@ -1,7 +1,5 @@
 """The function a trainer minimizes: mean loss over queries plus penalty, over one flat parameter vector."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

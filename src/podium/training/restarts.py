@@ -1,7 +1,5 @@
 """Training from several starts and with several settings; the best on the validation queries is kept."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace

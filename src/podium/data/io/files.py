@@ -1,7 +1,5 @@
 """Data files as arrays of bytes: opening, writing, and errors that name file and line."""
 
-from __future__ import annotations
-
 import gzip
 import mmap
 import os

@@ -1,7 +1,5 @@
 """Folders of folds, as LETOR, MSLR and others publish them: ``Fold1/trainingset.txt``, ``Fold1/testset.txt``, …"""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar

@@ -1,7 +1,5 @@
 """Reading queries from files of any format: LETOR / SVMlight text, CSV or Parquet."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

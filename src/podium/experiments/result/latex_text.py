@@ -1,7 +1,5 @@
 """Any text as LaTeX in plain ASCII, so that it prints without any encoding, font or package to set up."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Iterator

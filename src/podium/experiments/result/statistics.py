@@ -4,8 +4,6 @@ Values of two methods are paired by query. Queries for which a method has no val
 comparisons.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 

@@ -1,7 +1,5 @@
 """What a comparison says about one method: a row of its table."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field

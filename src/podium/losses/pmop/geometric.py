@@ -6,8 +6,6 @@ The sum over subsets, which the paper samples, is exact here (:mod:`podium.numer
 with N documents left. On two documents the model is Davidson's with ν = 1.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -11,14 +11,13 @@ Truyen, Phung and Venkatesh, "Probabilistic models over ordered partitions with 
 collaborative filtering", SDM 2011.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 
 import numpy as np
 from numba import njit
 
+from podium.core.arrays import Array
 from podium.core.parameters import require_choice, require_count
 from podium.losses.base import LabeledLists, Loss
 from podium.losses.pmop.geometric import pmop_geometric
@@ -33,7 +32,7 @@ from podium.numerics.subsets.sums import LONGEST
 __all__ = ["PMOPLoss"]
 
 
-class PMOPLoss(Loss):
+class PMOPLoss(Loss, keeps_float32=True, sums_documents=True, cost="n (geometric: n³)"):
     """Negative log-likelihood of the labels' ordered partition, ties and all.
 
     A query's value is the whole likelihood, constants included, so that it is a probability: over all ordered
@@ -65,10 +64,6 @@ class PMOPLoss(Loss):
     >>> loss.d_scores.round(3).tolist()
     [-0.076, -0.046, 0.122]
     """
-
-    keeps_float32 = True
-    sums_documents = True
-    cost = "n (geometric: n³)"
 
     potential: Any = "arithmetic"
     method: str = "exact"
@@ -128,7 +123,7 @@ class PMOPLoss(Loss):
 
 
 @njit(cache=True, error_model="numpy")
-def _log_constants(groups: Groups) -> np.ndarray:
+def _log_constants(groups: Groups) -> Array:
     """Return (n_queries,) Σ_k log(C_k |X_k|); 2^N itself would overflow beyond a thousand documents."""
     constants = np.zeros(len(groups.first) - 1)
     for q in range(len(constants)):
@@ -149,18 +144,11 @@ def pmop(given: OneList, prepared: Any, out: Derivatives) -> float:
     low, high = extent(given.scores)
     if high - low <= SAFE_RANGE:
         return constants[given.query] + _plain(given.scores, order, bounds, high, out.gradient, out.curvature)  # type: ignore[no-any-return]
-    return constants[given.query] + _in_logarithms(given.scores, order, bounds, out.gradient, out.curvature)  # type: ignore[no-any-return]
+    return constants[given.query] + in_logarithms(given.scores, order, bounds, out.gradient, out.curvature)  # type: ignore[no-any-return]
 
 
 @njit(fastmath=FAST, error_model="numpy")
-def _plain(
-    scores: np.ndarray,
-    order: np.ndarray,
-    bounds: np.ndarray,
-    high: float,
-    gradient: np.ndarray,
-    curvature: np.ndarray,
-) -> float:
+def _plain(scores: Array, order: Array, bounds: Array, high: float, gradient: Array, curvature: Array) -> float:
     """Use sums of exponentials that cannot underflow; ``gradient`` holds these exponentials meanwhile."""
     n_stages = len(bounds) - 1
     for i in range(len(scores)):
@@ -192,9 +180,7 @@ def _plain(
 
 
 @njit(error_model="numpy")
-def _in_logarithms(
-    scores: np.ndarray, order: np.ndarray, bounds: np.ndarray, gradient: np.ndarray, curvature: np.ndarray
-) -> float:
+def in_logarithms(scores: Array, order: Array, bounds: Array, gradient: Array, curvature: Array) -> float:
     """Do the same with the logarithms of all sums, for scores that lie far apart."""
     n_stages = len(bounds) - 1
     chosen = np.full(n_stages, -np.inf)

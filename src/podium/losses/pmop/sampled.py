@@ -6,8 +6,6 @@ subsets, with ∂ log Φ(S)/∂s for the one subset S that a short chain from X_
 likelihood.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache
 from typing import NamedTuple

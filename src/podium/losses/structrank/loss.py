@@ -14,8 +14,6 @@ fourth power of the list's length. Here the edges' margins are put on a grid (:m
 the sum runs over pairs of grid nodes: linear in the list's length.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -80,7 +78,7 @@ def structrank(given: OneList, prepared: Any, out: Derivatives) -> float:
     return value * scale
 
 
-class StructRankLoss(Loss):
+class StructRankLoss(Loss, convex=True, accepts_preferences=True):
     """Cumulative distribution network over the preferences of a list.
 
     Parameters
@@ -115,9 +113,6 @@ class StructRankLoss(Loss):
     """
 
     kernel = structrank
-    convex = True
-    accepts_preferences = True
-    cost = "n"
 
     topology: str = "full"
     normalize: bool = True

@@ -5,8 +5,6 @@ found from its number: edges are counted group by group, each member of a grade 
 lower ones.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np
@@ -43,15 +41,6 @@ def order_graph(labels: np.ndarray | Preferences, offsets: np.ndarray) -> OrderG
         edges = Edges(winner.astype(np.uint32), loser.astype(np.uint32), weight, first)
         return OrderGraph(Groups(no_rows, no_bounds, no_bounds), edges)
     return OrderGraph(label_groups(labels, offsets), Edges(no_rows, no_rows, np.empty(0), no_bounds))
-
-
-@njit(error_model="numpy")
-def count_edges(bounds: np.ndarray) -> int:
-    """Return the number of edges of a graded list: its pairs of unequal grade."""
-    total = 0
-    for g in range(len(bounds) - 1):
-        total += (bounds[g + 1] - bounds[g]) * (bounds[-1] - bounds[g + 1])
-    return total
 
 
 @njit(error_model="numpy")

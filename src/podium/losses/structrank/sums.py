@@ -4,15 +4,15 @@ Each function adds derivatives to ``out`` and returns the sum and the number (or
 :mod:`podium.losses.structrank.loss`.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
-from podium.losses.structrank.order_graph import count_edges, edge_at
+from podium.core.arrays import Array
+from podium.losses.structrank.order_graph import edge_at
 from podium.numerics.elementary import FAST, exp, log
+from podium.numerics.grades import unequal_pairs
 from podium.numerics.pairs.graded import GradedList, add_pair_gradient, node_differences, pair_histogram
 from podium.numerics.pairs.grid import gather, grid_is_cheaper, grid_under, node_positions, spread_weighted
 
@@ -27,17 +27,17 @@ class Weights(NamedTuple):
 class Slopes(NamedTuple):
     """Derivatives, to be added to."""
 
-    scores: np.ndarray
-    weights: np.ndarray
+    scores: Array
+    weights: Array
     """(2,) with respect to w1 and w2."""
 
 
 class SomeEdges(NamedTuple):
     """Preferences of one list."""
 
-    winner: np.ndarray
-    loser: np.ndarray
-    weight: np.ndarray
+    winner: Array
+    loser: Array
+    weight: Array
 
 
 @njit(fastmath=FAST, error_model="numpy")
@@ -51,7 +51,7 @@ def _term(a: float, b: float) -> tuple[float, float, float]:
 
 
 @njit(fastmath=FAST, error_model="numpy")
-def _all_pairs(r: np.ndarray, count: np.ndarray, w: Weights, slope: np.ndarray, d_weights: np.ndarray) -> float:
+def _all_pairs(r: Array, count: Array, w: Weights, slope: Array, d_weights: Array) -> float:
     """Return ``Σ_kl count_k count_l ℓ(r_k, r_l)`` over margins that occur ``count`` times, each with itself included.
 
     ``slope`` receives the derivative with respect to the margin of one edge at each r.
@@ -79,7 +79,7 @@ def _all_pairs(r: np.ndarray, count: np.ndarray, w: Weights, slope: np.ndarray, 
 
 
 @njit(fastmath=FAST, error_model="numpy")
-def _with_itself(r: np.ndarray, count: np.ndarray, w: Weights, slope: np.ndarray, d_weights: np.ndarray) -> float:
+def _with_itself(r: Array, count: Array, w: Weights, slope: Array, d_weights: Array) -> float:
     """Return ``Σ_k count_k ℓ(r_k, r_k)`` and subtract its derivatives; ``slope`` receives that of one term."""
     value = 0.0
     for k in range(len(r)):
@@ -92,9 +92,7 @@ def _with_itself(r: np.ndarray, count: np.ndarray, w: Weights, slope: np.ndarray
 
 
 @njit(error_model="numpy")
-def _distinct_pairs(
-    r: np.ndarray, count: np.ndarray, squared: np.ndarray, w: Weights, d_weights: np.ndarray
-) -> tuple[float, np.ndarray, np.ndarray]:
+def _distinct_pairs(r: Array, count: Array, squared: Array, w: Weights, d_weights: Array) -> tuple[float, Array, Array]:
     """Return the sum over ordered pairs of distinct edges: all pairs, less each edge with itself.
 
     ``squared`` is the sum of squared weights at each margin, which equals ``count`` where all weights are 1. Also
@@ -108,7 +106,7 @@ def _distinct_pairs(
 @njit(error_model="numpy")
 def graded_full(one: GradedList, w: Weights, h: float, out: Slopes) -> tuple[float, float]:
     """Sum over all pairs of edges of a graded list; their number."""
-    n_edges = count_edges(one.bounds)
+    n_edges = unequal_pairs(one.bounds)
     if n_edges < 2:
         return 0.0, 0.0
     grid = grid_under(one.scores, h)
@@ -124,7 +122,7 @@ def graded_full(one: GradedList, w: Weights, h: float, out: Slopes) -> tuple[flo
 
 
 @njit(error_model="numpy")
-def edges_full(scores: np.ndarray, edges: SomeEdges, w: Weights, h: float, out: Slopes) -> tuple[float, float]:
+def edges_full(scores: Array, edges: SomeEdges, w: Weights, h: float, out: Slopes) -> tuple[float, float]:
     """Sum over all pairs of the given edges; their total weight."""
     winner, loser, weight = edges
     n_edges = len(winner)
@@ -156,7 +154,7 @@ def edges_full(scores: np.ndarray, edges: SomeEdges, w: Weights, h: float, out: 
 
 
 @njit(error_model="numpy")
-def _add_logistic(scores: np.ndarray, i: int, j: int, weight: float, w1: float, out: Slopes) -> float:
+def _add_logistic(scores: Array, i: int, j: int, weight: float, w1: float, out: Slopes) -> float:
     """Return the term of one preference by itself, log(1 + e^{−w1 r})."""
     r = float(scores[i]) - float(scores[j])
     f, of_a, _ = _term(-w1 * r, -np.inf)
@@ -170,7 +168,7 @@ def _add_logistic(scores: np.ndarray, i: int, j: int, weight: float, w1: float, 
 def graded_none(one: GradedList, w1: float, h: float, out: Slopes) -> tuple[float, float]:
     """Sum over the edges of a graded list, each by itself; their number."""
     scores, order, bounds = one
-    n_edges = count_edges(bounds)
+    n_edges = unequal_pairs(bounds)
     grid = grid_under(scores, h)
     value = 0.0
     if grid_is_cheaper(len(scores), float(n_edges), len(bounds) - 1, grid.n_nodes, 10.0):
@@ -191,7 +189,7 @@ def graded_none(one: GradedList, w1: float, h: float, out: Slopes) -> tuple[floa
 
 
 @njit(error_model="numpy")
-def edges_none(scores: np.ndarray, edges: SomeEdges, w1: float, out: Slopes) -> tuple[float, float]:
+def edges_none(scores: Array, edges: SomeEdges, w1: float, out: Slopes) -> tuple[float, float]:
     """Sum over the given edges, each by itself; their total weight."""
     value = 0.0
     for e in range(len(edges.winner)):
@@ -200,9 +198,7 @@ def edges_none(scores: np.ndarray, edges: SomeEdges, w1: float, out: Slopes) -> 
 
 
 @njit(error_model="numpy")
-def drawn_terms(
-    scores: np.ndarray, documents: np.ndarray, weight: np.ndarray, w: Weights, out: Slopes
-) -> tuple[float, float]:
+def drawn_terms(scores: Array, documents: Array, weight: Array, w: Weights, out: Slopes) -> tuple[float, float]:
     """Sum over the terms that were drawn; their total weight."""
     value = 0.0
     for t in range(len(weight)):

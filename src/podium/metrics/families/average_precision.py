@@ -7,8 +7,6 @@ then (j − 1)(r − 1)/(m − 1) of those before it are expected to be: its par
     r/m · (hits + 1 + (j − 1)(r − 1)/(m − 1)) / (ahead + j)
 """
 
-from __future__ import annotations
-
 from numba import njit
 
 from podium.metrics.family import family

@@ -9,8 +9,6 @@ document, each number from 0 to z is equally likely to stand above it.
 C. Buckley, E. Voorhees: Retrieval evaluation with incomplete information, SIGIR 2004.
 """
 
-from __future__ import annotations
-
 from podium.metrics.family import family
 from podium.metrics.ranked import ranked_list, tie_group
 

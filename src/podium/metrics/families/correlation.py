@@ -13,8 +13,6 @@ tied, τ-b is 0 (no association) and accuracy ½. Documents with a score of −�
 W. R. Knight: A computer method for calculating Kendall's tau with ungrouped data, JASA 1966.
 """
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

@@ -6,8 +6,6 @@ MeanNDCG is the mean of NDCG@1, …, NDCG@n. The condensed NDCG is the NDCG of t
 ranks close up, so that a document nobody has judged costs nothing (T. Sakai: Alternatives to bpref, SIGIR 2007).
 """
 
-from __future__ import annotations
-
 from podium.metrics.family import family
 from podium.metrics.ranked import WHOLE_LIST, ranked_list
 

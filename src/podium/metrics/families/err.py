@@ -16,11 +16,9 @@ since a set of j either leaves the new document out or holds it. All terms are p
 O. Chapelle, D. Metzler, Y. Zhang, P. Grinspan: Expected reciprocal rank for graded relevance, CIKM 2009.
 """
 
-from __future__ import annotations
-
-import numpy as np
 from numba import njit
 
+from podium.core.arrays import Array
 from podium.metrics.family import family
 from podium.metrics.gains import gain
 from podium.metrics.ranked import ranked_list
@@ -59,9 +57,7 @@ def _stop_probability(label: float, lowest: float, scale: float, by_label: bool)
 
 
 @njit(error_model="numpy")
-def _mean_passing(
-    group: np.ndarray, lowest: float, scale: float, by_label: bool, deepest: int, passing: np.ndarray
-) -> float:
+def _mean_passing(group: Array, lowest: float, scale: float, by_label: bool, deepest: int, passing: Array) -> float:
     """Write T_0, …, T_deepest of a group of ties; return the probability that the user passes all of it."""
     for j in range(deepest + 1):
         passing[j] = 1.0

@@ -7,8 +7,6 @@ it is that of all retrieved documents. Where tied scores are averaged, hits are 
 exact since they are linear in it. The hit rate is the probability that at least one of the first k is relevant.
 """
 
-from __future__ import annotations
-
 from numba import njit
 
 from podium.metrics.family import family

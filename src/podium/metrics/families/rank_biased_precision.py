@@ -8,8 +8,6 @@ averaged, it is the exact expectation since the sum is linear in each rank's rel
 A. Moffat, J. Zobel: Rank-biased precision for measurement of retrieval effectiveness, TOIS 2008.
 """
 
-from __future__ import annotations
-
 from podium.metrics.family import family
 from podium.metrics.ranked import ranked_list
 

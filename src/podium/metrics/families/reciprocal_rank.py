@@ -4,8 +4,6 @@ Where tied scores are averaged, this is the exact expectation: in a group of m d
 relevant one is the j-th with probability p_j, where p_1 = r/m and p_{j+1} = p_j · (m − j − r + 1)/(m − j).
 """
 
-from __future__ import annotations
-
 from podium.metrics.family import family
 from podium.metrics.ranked import ranked_list, tie_group
 

@@ -10,13 +10,12 @@ left, and their Hessian is tridiagonal. Damped Newton steps start from the optim
 apart. A step costs a binary search in the sorted scores for each end.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
 from numba import njit
 
+from podium.core.arrays import Array
 from podium.numerics.intervals.chain import SortedGrades, count_below
 
 MAX_STEPS = 200
@@ -25,9 +24,7 @@ LOOSE, TIGHTEN = 100.0, 10.0
 
 
 @njit(error_model="numpy")
-def solve_with_barrier(
-    grades: SortedGrades, barrier: float, tolerance: float, lower: np.ndarray, upper: np.ndarray
-) -> bool:
+def solve_with_barrier(grades: SortedGrades, barrier: float, tolerance: float, lower: Array, upper: Array) -> bool:
     """Move the ends of the intervals from the optimum without barriers (see :mod:`podium.numerics.intervals.chain`).
 
     ``barrier`` is μ. It ends with the first step that moves no end by more than ``tolerance`` of the intervals' range.
@@ -75,7 +72,7 @@ def solve_with_barrier(
 
 
 @njit(error_model="numpy")
-def barrier_terms(grades: SortedGrades, barrier: float, lower: np.ndarray, upper: np.ndarray) -> float:
+def barrier_terms(grades: SortedGrades, barrier: float, lower: Array, upper: Array) -> float:
     """Return what the slacks and the barriers cost, all but the documents' part."""
     cost = 0.0
     for g in range(len(lower)):
@@ -86,9 +83,7 @@ def barrier_terms(grades: SortedGrades, barrier: float, lower: np.ndarray, upper
 
 
 @njit(error_model="numpy")
-def _cost(
-    x: np.ndarray, grades: SortedGrades, tau: float, slope: np.ndarray, own: np.ndarray, tie: np.ndarray
-) -> float:
+def _cost(x: Array, grades: SortedGrades, tau: float, slope: Array, own: Array, tie: Array) -> float:
     """Return the cost of the chain l₁, u₁, l₂, …; write its gradient, and its Hessian as that of a chain of springs."""
     scores, sums, squares, bounds, margins, separation, width = grades
     cost = 0.0
@@ -133,7 +128,7 @@ def _width(w: float, weight: float, tau: float) -> tuple[float, float, float]:
 
 
 @njit(error_model="numpy")
-def _solve_chain(own: np.ndarray, tie: np.ndarray, right: np.ndarray, x: np.ndarray) -> None:
+def _solve_chain(own: Array, tie: Array, right: Array, x: Array) -> None:
     """Solve for x where the diagonal is ``own`` plus the ties on both sides and the ones beside it are −``tie``.
 
     Elimination along the chain, written for springs: those behind a tie act on the next unknown like two in series. So

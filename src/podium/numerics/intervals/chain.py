@@ -19,8 +19,6 @@ end of the chain the best place is where the force vanishes; from there the unkn
 knots' places before and after each spring. The cost is that of sorting, plus documents × grades at worst.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np
@@ -46,6 +44,12 @@ class SortedGrades(NamedTuple):
     """λ2, likewise."""
 
 
+Pair = tuple[np.ndarray, np.ndarray]
+"""Places and forces of knots, scores and their running sums, or places before and after a spring."""
+Slopes = tuple[float, float]
+"""Of the polyline, left of all knots and right of them."""
+
+
 @njit(error_model="numpy")
 def solve_intervals(grades: SortedGrades, lower: np.ndarray, upper: np.ndarray) -> None:
     """Write the ends of the best intervals to ``lower`` and ``upper``, (n_grades,)."""
@@ -56,25 +60,24 @@ def solve_intervals(grades: SortedGrades, lower: np.ndarray, upper: np.ndarray) 
     before, after = np.empty(room), np.empty(room)  # all springs' knots, spring by spring
     first = np.zeros(n_springs + 1, np.int64)
     stretch = np.empty((n_springs, 2))
-    x, p, other_x, other_p = np.empty(most), np.empty(most), np.empty(most), np.empty(most)
-
-    x[0], p[0] = scores[0], 0.0  # nothing comes before the first unknown
+    knots, others = (np.empty(most), np.empty(most)), (np.empty(most), np.empty(most))
+    knots[0][0], knots[1][0] = scores[0], 0.0  # nothing comes before the first unknown
     m, root, slopes = 1, 0, (0.0, 0.0)
     for k in range(n_springs + 1):
         g = k // 2
-        inside, running = scores[bounds[g] : bounds[g + 1]], sums[bounds[g] : bounds[g + 1] + 1]
-        m, slopes = _add_documents(x, p, m, slopes, inside, running, k % 2 == 1, other_x, other_p)
-        x, p, other_x, other_p = other_x, other_p, x, p
-        m, root = _mark_root(x, p, m, slopes)
+        documents = scores[bounds[g] : bounds[g + 1]], sums[bounds[g] : bounds[g + 1] + 1]
+        m, slopes = _add_documents(knots, m, slopes, documents, k % 2 == 1, others)
+        knots, others = others, knots
+        m, root = _mark_root(knots, m, slopes)
         if k < n_springs:
             # The length without force, and how much a push shortens it and a pull lengthens it. An interval is never
             # shorter than 0, and a distance between grades larger than asked for takes no force at all.
             spring = (0.0, 0.0, 1.0 / width) if k % 2 == 0 else (margins[g], 1.0 / separation, np.inf)
             here = slice(first[k], room)
-            m, slopes = _pass_spring(x, p, m, root, slopes, spring, before[here], after[here], stretch[k])
+            m, slopes = _pass_spring(knots, m, root, slopes, spring, (before[here], after[here]), stretch[k])
             first[k + 1] = first[k] + m
 
-    at = x[root]
+    at = knots[0][root]
     for k in range(n_springs, -1, -1):
         if k % 2 == 1:
             upper[k // 2] = at
@@ -98,17 +101,10 @@ def _room(bounds: np.ndarray) -> int:
 
 @njit(error_model="numpy")
 def _add_documents(
-    x: np.ndarray,
-    p: np.ndarray,
-    m: int,
-    slopes: tuple[float, float],
-    scores: np.ndarray,
-    sums: np.ndarray,
-    above: bool,
-    new_x: np.ndarray,
-    new_p: np.ndarray,
-) -> tuple[int, tuple[float, float]]:
+    knots: Pair, m: int, slopes: Slopes, documents: Pair, above: bool, new_knots: Pair
+) -> tuple[int, Slopes]:
     """Add to the polyline the pull Σ(x − s)₊ of documents below a lower end, or the push of those above an upper."""
+    (x, p), (scores, sums), (new_x, new_p) = knots, documents, new_knots
     n = len(scores)
     i = j = 0
     left, right = slopes
@@ -137,8 +133,9 @@ def _add_documents(
 
 
 @njit(error_model="numpy")
-def _mark_root(x: np.ndarray, p: np.ndarray, m: int, slopes: tuple[float, float]) -> tuple[int, int]:
+def _mark_root(knots: Pair, m: int, slopes: Slopes) -> tuple[int, int]:
     """Make the first place without force a knot, if it is none; return the number of knots and which one it is."""
+    x, p = knots
     root = 0
     while root < m and p[root] < 0.0:
         root += 1
@@ -165,22 +162,14 @@ def _mark_root(x: np.ndarray, p: np.ndarray, m: int, slopes: tuple[float, float]
 
 @njit(error_model="numpy")
 def _pass_spring(
-    x: np.ndarray,
-    p: np.ndarray,
-    m: int,
-    root: int,
-    slopes: tuple[float, float],
-    spring: tuple[float, float, float],
-    before: np.ndarray,
-    after: np.ndarray,
-    stretch: np.ndarray,
-) -> tuple[int, tuple[float, float]]:
+    knots: Pair, m: int, root: int, slopes: Slopes, spring: tuple[float, float, float], ends: Pair, stretch: np.ndarray
+) -> tuple[int, Slopes]:
     """Move the knots from a spring's near end to its far end; keep both places of each, and what lies beyond the ends.
 
     ``stretch`` is how much faster the far end moves left of all knots and right of them. Where a spring gives without
     limit, its far end moves and the near one does not: no force gets through, and knots that had one are dropped.
     """
-    length, by_push, by_pull = spring
+    (x, p), (before, after), (length, by_push, by_pull) = knots, ends, spring
     left, right = slopes
     stretch[0] = np.inf if by_push == np.inf else 1.0 + by_push * left
     stretch[1] = np.inf if by_pull == np.inf else 1.0 + by_pull * right

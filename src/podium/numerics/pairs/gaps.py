@@ -1,7 +1,5 @@
 """Sums over all pairs of unequal grade in one query, for any function of the gap between their scores."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -4,14 +4,12 @@ Functions come as tables over the differences of a grid's nodes (:mod:`podium.nu
 serves every pairwise loss.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
-from podium.numerics.pairs.grid import Grid, above_potential, below_potential, gather, spread
+from podium.numerics.pairs.grid import Grid, correlate, gather, spread
 
 
 class GradedList(NamedTuple):
@@ -65,12 +63,12 @@ def add_pair_gradient(one: GradedList, grid: Grid, slope: np.ndarray, result: np
     potential, lower, upper = np.empty(grid.n_nodes), np.zeros(grid.n_nodes), np.zeros(grid.n_nodes)
     for g in range(len(one.bounds) - 3, -1, -1):
         spread(one.scores, _members(one, g + 1), grid, lower)
-        above_potential(slope, lower, potential)
+        correlate(slope, lower[::-1].copy(), potential)
         gather(one.scores, _members(one, g), grid, potential, 1.0, result)
     for g in range(1, len(one.bounds) - 1):
         spread(one.scores, _members(one, g - 1), grid, upper)
-        below_potential(slope, upper, potential)
-        gather(one.scores, _members(one, g), grid, potential, -1.0, result)
+        correlate(slope, upper, potential)
+        gather(one.scores, _members(one, g), grid, potential[::-1].copy(), -1.0, result)
 
 
 @njit(cache=True, error_model="numpy")
@@ -96,5 +94,5 @@ def add_tie_gradient(one: GradedList, grid: Grid, slope: np.ndarray, result: np.
         if len(members) > 1:
             here = np.zeros(grid.n_nodes)
             spread(one.scores, members, grid, here)
-            above_potential(slope, here, potential)
+            correlate(slope, here[::-1].copy(), potential)
             gather(one.scores, members, grid, potential, 1.0, result)

@@ -15,8 +15,6 @@ interpolation is as exact, relatively, as in the middle. (One polynomial over th
 of its worst place everywhere, and would need more nodes the wider the range is, for every document.)
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np
@@ -134,28 +132,17 @@ def gather(
 
 
 @njit(cache=True, error_model="numpy", fastmath={"contract", "reassoc", "nsz"})
-def above_potential(table: np.ndarray, lower: np.ndarray, result: np.ndarray) -> None:
-    """Write ``result_k = Σ_l table(x_k − x_l) lower_l``: what a document at node k sees of the documents below it.
+def correlate(table: np.ndarray, counts: np.ndarray, result: np.ndarray) -> None:
+    """Write ``result_k = Σ_i table_{k+i} counts_i`` to ``result``, all three for N nodes: ``table`` is (2N − 1,).
 
-    ``table`` holds a function at the 2N − 1 differences of nodes, from ``−(N−1) h`` to ``(N−1) h``.
+    It holds a function of the differences of nodes, from ``−(N−1) h`` to ``(N−1) h``. Given the counts of documents by
+    node from the last node to the first, ``result_k`` is what a document at node k sees of them, Σ_l f(x_k − x_l);
+    given them from the first to the last, ``result_{N−1−l}`` is what those see of a document at node l.
     """
-    n = len(lower)
-    backwards = lower[::-1].copy()
+    n = len(counts)
     for k in range(n):
-        window = table[k : k + n]  # table(x_k − x_{n−1}) … table(x_k − x_0)
+        window = table[k : k + n]
         total = 0.0
         for i in range(n):
-            total += window[i] * backwards[i]
+            total += window[i] * counts[i]
         result[k] = total
-
-
-@njit(cache=True, error_model="numpy", fastmath={"contract", "reassoc", "nsz"})
-def below_potential(table: np.ndarray, upper: np.ndarray, result: np.ndarray) -> None:
-    """Write ``result_l = Σ_k table(x_k − x_l) upper_k``: what a document at node l sees of the documents above it."""
-    n = len(upper)
-    for position in range(n):
-        window = table[n - 1 - position : 2 * n - 1 - position]
-        total = 0.0
-        for k in range(n):
-            total += window[k] * upper[k]
-        result[position] = total

@@ -10,13 +10,12 @@ Taylor, Guiver, Robertson & Minka, "SoftRank: optimizing non-smooth rank metrics
 certain (to within 1e-17) are not tossed: a list with well separated scores costs little.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
 from numba import njit
 
+from podium.core.arrays import Array
 from podium.numerics.elementary import FAST, exp
 
 APPROXIMATIONS = ("binomial", "normal")
@@ -38,9 +37,7 @@ def normal_density(z: float) -> float:
 
 
 @njit(error_model="numpy")
-def contests(
-    s: np.ndarray, j: int, inverse_scale: float, rivals: np.ndarray, z: np.ndarray, chance: np.ndarray
-) -> tuple[int, int]:
+def contests(s: Array, j: int, inverse_scale: float, rivals: Array, z: Array, chance: Array) -> tuple[int, int]:
     """Find the documents that may or may not beat j: write who, z and π of each.
 
     Returns how many they are and how many beat j for sure. ``inverse_scale`` is 1 / (√2 σ).
@@ -59,7 +56,7 @@ def contests(
 
 
 @njit(error_model="numpy")
-def expected_binomial(chance: np.ndarray, n_above: int, worth: np.ndarray, slope: np.ndarray) -> float:
+def expected_binomial(chance: Array, n_above: int, worth: Array, slope: Array) -> float:
     """Return Σ_r worth(r) p(r) under the rank-binomial distribution; write its derivative in each chance.
 
     Reverse differentiation needs the distribution before each toss. Only every √n-th is kept and the others are
@@ -94,7 +91,7 @@ def expected_binomial(chance: np.ndarray, n_above: int, worth: np.ndarray, slope
 
 
 @njit(error_model="numpy")
-def _useful(worth: np.ndarray) -> int:
+def _useful(worth: Array) -> int:
     """Return how many places there are up to the last one that is worth something."""
     n = len(worth)
     while n > 0 and worth[n - 1] == 0.0:
@@ -103,7 +100,7 @@ def _useful(worth: np.ndarray) -> int:
 
 
 @njit(error_model="numpy")
-def _toss_block(chance: np.ndarray, first: int, rows: np.ndarray) -> int:
+def _toss_block(chance: Array, first: int, rows: Array) -> int:
     """Continue from ``rows[0]`` with the contests from ``first`` on, one row each; returns how many there were."""
     n = min(len(rows) - 1, len(chance) - first)
     for t in range(n):
@@ -112,7 +109,7 @@ def _toss_block(chance: np.ndarray, first: int, rows: np.ndarray) -> int:
 
 
 @njit(fastmath=FAST, error_model="numpy")
-def _toss(p: np.ndarray, chance: float, n: int, result: np.ndarray) -> None:
+def _toss(p: Array, chance: float, n: int, result: Array) -> None:
     """Fold one contest in: the distribution over n places that follows from ``p`` over one less."""
     before, stay, moved = p[: n - 1], p[1:n], result[1:n]
     for r in range(len(moved)):
@@ -123,7 +120,7 @@ def _toss(p: np.ndarray, chance: float, n: int, result: np.ndarray) -> None:
 
 
 @njit(fastmath=FAST, error_model="numpy")
-def _step_back(p: np.ndarray, chance: float, ahead: np.ndarray) -> float:
+def _step_back(p: Array, chance: float, ahead: Array) -> float:
     """Return the derivative in the contest's chance; take ``ahead`` back to before the contest."""
     here, lower = ahead[: len(p)], ahead[1 : len(p) + 1]
     slope = 0.0
@@ -134,7 +131,7 @@ def _step_back(p: np.ndarray, chance: float, ahead: np.ndarray) -> float:
 
 
 @njit(error_model="numpy")
-def expected_normal(chance: np.ndarray, n_above: int, worth: np.ndarray, slope: np.ndarray) -> float:
+def expected_normal(chance: Array, n_above: int, worth: Array, slope: Array) -> float:
     """Do the same under the normal distribution: place r is its mass between r − ½ and r + ½, the ends take the tails.
 
     Summed by parts: worth(last) + Σ_r (worth(r) − worth(r + 1)) Φ((r + ½ − mean) / deviation).
@@ -159,7 +156,7 @@ def expected_normal(chance: np.ndarray, n_above: int, worth: np.ndarray, slope: 
 
 
 @njit(error_model="numpy")
-def _moments(chance: np.ndarray, n_above: int) -> tuple[float, float]:
+def _moments(chance: Array, n_above: int) -> tuple[float, float]:
     mean, variance = float(n_above), 0.0
     for i in range(len(chance)):
         mean += chance[i]
@@ -176,9 +173,7 @@ def _span(mean: float, deviation: float, n: int) -> tuple[int, int]:
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def rank_distributions(
-    scores: np.ndarray, offsets: np.ndarray, sigma: float, approximation: int, result: np.ndarray
-) -> None:
+def rank_distributions(scores: Array, offsets: Array, sigma: float, approximation: int, result: Array) -> None:
     """Write to row i of ``result`` (n_documents, longest list) the chances of ranks 1, 2, … of document i."""
     result[:] = 0.0
     inverse_scale = 1.0 / (math.sqrt(2.0) * sigma)
@@ -196,7 +191,7 @@ def rank_distributions(
 
 
 @njit(error_model="numpy")
-def _binomial_distribution(chance: np.ndarray, p: np.ndarray) -> None:
+def _binomial_distribution(chance: Array, p: Array) -> None:
     p[0] = 1.0
     for i in range(len(chance)):
         for r in range(i + 1, 0, -1):
@@ -205,7 +200,7 @@ def _binomial_distribution(chance: np.ndarray, p: np.ndarray) -> None:
 
 
 @njit(error_model="numpy")
-def _normal_distribution(chance: np.ndarray, n_above: int, p: np.ndarray) -> None:
+def _normal_distribution(chance: Array, n_above: int, p: Array) -> None:
     mean, variance = _moments(chance, n_above)
     if variance < _LEAST_VARIANCE:
         p[int(mean + 0.5)] = 1.0

@@ -11,8 +11,6 @@ All other ranks occur exactly once, so what document j adds depends on nothing b
 With g(x) = 2x/(m − 1) this is h(r) = 4/(m − 1)² (r − (m + 1)/2), and g(x) = sign(x) gives the same up to a constant.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np
@@ -33,14 +31,3 @@ def rank_weights(m: int, g: PairWeight) -> np.ndarray:
         return np.zeros(m)
     sums = np.concatenate(([0.0], np.cumsum(g(np.arange(1.0, m), m))))
     return 2.0 / (m * (m - 1.0)) * (sums - sums[::-1])
-
-
-def energy_by_pairs(ranks: np.ndarray, scores: np.ndarray, g: PairWeight) -> float:
-    """Return E(R | s) as it is defined, pair by pair: the reference for :func:`rank_weights`."""
-    m = len(ranks)
-    total = 0.0
-    for j in range(m):
-        behind = ranks[j] > ranks
-        apart = (ranks[j] - ranks[behind]).astype(np.float64)
-        total += float(np.sum(g(apart, m) * (scores[j] - scores[behind])))
-    return 2.0 / (m * (m - 1.0)) * total

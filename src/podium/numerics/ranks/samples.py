@@ -13,8 +13,6 @@ Zemel, "BoltzRank", ICML 2009, section 4.2, here for any number of grades).
     any order                                   half of the rest
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numba import njit
 

@@ -10,8 +10,6 @@ regardless of their scores. Geometric potential: a size m ∝ e_m, then a subset
 one by one.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -7,20 +7,18 @@ term per member, so a move changes them in constant time:
     geometric    Φ(S) = exp(Σ_{x∈S} s_x / |S|)      terms s_x
 """
 
-from __future__ import annotations
-
 import math
 
-import numpy as np
 from numba import njit
 
+from podium.core.arrays import Array
 from podium.numerics.random import integer, uniform
 
 ARITHMETIC, GEOMETRIC = 0, 1
 
 
 @njit(error_model="numpy")
-def fill_terms(kind: int, scores: np.ndarray, terms: np.ndarray) -> None:
+def fill_terms(kind: int, scores: Array, terms: Array) -> None:
     """Write the term of each document; scores are shifted by their maximum, which changes no ratio of potentials."""
     top = scores[0]
     for i in range(len(scores)):
@@ -38,7 +36,7 @@ def log_potential(kind: int, total: float, size: int) -> float:
 
 
 @njit(error_model="numpy")
-def subset_total(terms: np.ndarray, members: np.ndarray) -> tuple[float, int]:
+def subset_total(terms: Array, members: Array) -> tuple[float, int]:
     """Return the sum of the members' terms, and their number."""
     total, size = 0.0, 0
     for i in range(len(terms)):
@@ -49,7 +47,7 @@ def subset_total(terms: np.ndarray, members: np.ndarray) -> tuple[float, int]:
 
 
 @njit(cache=True, error_model="numpy")
-def gibbs_sweep(kind: int, terms: np.ndarray, members: np.ndarray, stream: np.ndarray) -> None:
+def gibbs_sweep(kind: int, terms: Array, members: Array, stream: Array) -> None:
     """Visit each document in turn and redraw whether it belongs, given all others.
 
     The empty set is not a state: a document that is alone stays.
@@ -72,7 +70,7 @@ def gibbs_sweep(kind: int, terms: np.ndarray, members: np.ndarray, stream: np.nd
 
 
 @njit(error_model="numpy")
-def propose_subset(n: int, stream: np.ndarray, shuffled: np.ndarray) -> int:
+def propose_subset(n: int, stream: Array, shuffled: Array) -> int:
     """Draw a size uniform in 1 … n and a uniform subset of that size: its members lead ``shuffled`` (n,)."""
     size = 1 + integer(stream, n)
     for i in range(n):
@@ -84,9 +82,7 @@ def propose_subset(n: int, stream: np.ndarray, shuffled: np.ndarray) -> int:
 
 
 @njit(cache=True, error_model="numpy")
-def metropolis_step(
-    kind: int, terms: np.ndarray, members: np.ndarray, corrected: bool, stream: np.ndarray, shuffled: np.ndarray
-) -> bool:
+def metropolis_step(kind: int, terms: Array, members: Array, corrected: bool, stream: Array, shuffled: Array) -> bool:
     """Propose a subset of uniform size, uniform among those of that size; accept or keep. True if accepted.
 
     The proposal favors sizes of which there are few subsets: a given S is proposed with probability 1/(N·C(N, |S|)).
@@ -117,9 +113,7 @@ def log_binomial(n: int, k: int) -> float:
 
 
 @njit(error_model="numpy")
-def add_potential_slope(
-    kind: int, terms: np.ndarray, members: np.ndarray, factor: float, gradient: np.ndarray
-) -> float:
+def add_potential_slope(kind: int, terms: Array, members: Array, factor: float, gradient: Array) -> float:
     """Add ``factor · ∂ log Φ/∂s`` of the subset to ``gradient`` (N,) and return ``log Φ`` (of the shifted scores)."""
     total, size = subset_total(terms, members)
     for i in range(len(terms)):

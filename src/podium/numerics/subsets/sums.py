@@ -14,8 +14,6 @@ Sizes m that cannot matter (by a bound on e_m against one on Z) are skipped: abo
 1,000.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

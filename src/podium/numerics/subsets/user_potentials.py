@@ -9,8 +9,6 @@ the members to ``slope`` (N,); entries of others are ignored. It must not depend
 chains call it afresh for every move, so a Gibbs sweep costs N evaluations.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any

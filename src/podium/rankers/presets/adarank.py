@@ -1,7 +1,5 @@
 """AdaRank: boosting of features by a metric."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np

@@ -1,7 +1,5 @@
 """BoltzRank: individual or pairwise potentials trained on the expected value of a metric."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial

@@ -1,7 +1,5 @@
 """Base class of presets on boosted trees, and what their searches share."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

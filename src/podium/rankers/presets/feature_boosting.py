@@ -1,7 +1,5 @@
 """Base class of presets that boost single features: AdaRank, RankBoost and FRank."""
 
-from __future__ import annotations
-
 from itertools import repeat
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Floors that every comparison should show: chance, and the best single feature."""
 
-from __future__ import annotations
-
 from itertools import product
 from typing import ClassVar
 

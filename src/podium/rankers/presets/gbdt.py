@@ -1,7 +1,5 @@
 """Boosted trees on squared errors: GBDT, and QueryOffset, which compares documents within their list only."""
 
-from __future__ import annotations
-
 from functools import partial
 
 from podium.losses import Loss, QueryOffsetLoss, RegressionLoss

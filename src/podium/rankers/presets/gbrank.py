@@ -1,7 +1,5 @@
 """GBRank: boosted trees on pairs with margins."""
 
-from __future__ import annotations
-
 from functools import partial
 
 from podium.losses import GBRankLoss, Loss

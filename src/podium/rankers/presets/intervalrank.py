@@ -1,7 +1,5 @@
 """IntervalRank and isotonic ranking: boosted trees on the least change of scores that orders the grades."""
 
-from __future__ import annotations
-
 from functools import partial
 
 from podium.losses import IntervalRankLoss, IsotonicLoss, Loss

@@ -1,7 +1,5 @@
 """LambdaMART: boosted trees on LambdaRank's gradients."""
 
-from __future__ import annotations
-
 from functools import partial
 
 from podium.core.random_state import seed_of

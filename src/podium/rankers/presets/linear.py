@@ -1,7 +1,5 @@
 """Base class of presets with a linear scorer and a smooth loss."""
 
-from __future__ import annotations
-
 from podium.rankers.estimator import BaseRanker
 from podium.rankers.spaces import LogUniform
 from podium.scorers.linear.scorer import Linear

@@ -1,7 +1,5 @@
 """ListMLE: the Plackett-Luce likelihood of an order."""
 
-from __future__ import annotations
-
 from functools import partial
 
 from podium.core.random_state import seed_of

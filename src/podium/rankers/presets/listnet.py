@@ -1,7 +1,5 @@
 """ListNet: cross entropy of who is first."""
 
-from __future__ import annotations
-
 from functools import partial
 
 from podium.losses import ListNetLoss, Loss

@@ -1,7 +1,5 @@
 """PairTies: pairs that may be tied, under the model of Davidson or of Rao and Kupper."""
 
-from __future__ import annotations
-
 from functools import partial
 
 from podium.core.parameters import require_choice

@@ -1,7 +1,5 @@
 """PMOP: the likelihood of ordered partitions, and the probabilities that the model gives."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """RankBoost and FRank: boosting of thresholds on features by a loss on pairs."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import ClassVar
 

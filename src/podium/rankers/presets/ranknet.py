@@ -1,7 +1,5 @@
 """RankNet: logistic loss on pairs."""
 
-from __future__ import annotations
-
 from podium.losses import Loss, RankNetLoss
 from podium.rankers.methods import METHODS
 from podium.rankers.presets.linear import WIDE_L2, LinearPreset

@@ -1,7 +1,5 @@
 """Rank Regress: squared error on differences of pairs."""
 
-from __future__ import annotations
-
 from podium.losses import Loss, RankRegressLoss
 from podium.rankers.methods import METHODS
 from podium.rankers.presets.linear import WIDE_L2, LinearPreset

@@ -1,7 +1,5 @@
 """Ranking SVM: hinge loss on pairs."""
 
-from __future__ import annotations
-
 from podium.losses import Loss, RankSVMLoss
 from podium.rankers.methods import METHODS
 from podium.rankers.presets.linear import WIDE_L2, LinearPreset

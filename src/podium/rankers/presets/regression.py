@@ -1,7 +1,5 @@
 """Linear regression on the grades, one document at a time."""
 
-from __future__ import annotations
-
 from podium.losses import Loss, RegressionLoss
 from podium.rankers.methods import METHODS
 from podium.rankers.presets.linear import WIDE_L2, LinearPreset

@@ -1,7 +1,5 @@
 """Base class of presets that train from several random starts."""
 
-from __future__ import annotations
-
 from itertools import product
 from typing import Any, ClassVar
 

@@ -1,7 +1,5 @@
 """SoftRank: expected NDCG under uncertain scores."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import partial
 from typing import Any, ClassVar

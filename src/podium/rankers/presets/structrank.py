@@ -1,7 +1,5 @@
 """StructRank: a cumulative distribution network on kernel regression."""
 
-from __future__ import annotations
-
 import math
 from functools import partial
 

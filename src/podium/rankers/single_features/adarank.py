@@ -3,8 +3,6 @@
 Xu, Li: AdaRank: a boosting algorithm for information retrieval. SIGIR 2007.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

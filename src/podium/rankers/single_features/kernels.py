@@ -4,14 +4,13 @@ Documents come in groups of equal grade, best first (:mod:`podium.numerics.grade
 document, never per pair.
 """
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
+from podium.core.arrays import Array
 from podium.numerics.elementary import FAST
 
 STEEPEST = 300.0
@@ -21,17 +20,15 @@ STEEPEST = 300.0
 class GradedLists(NamedTuple):
     """Queries, their documents in groups of equal grade, and the weight of a pair of each query."""
 
-    offsets: np.ndarray
-    order: np.ndarray
-    bounds: np.ndarray
-    first: np.ndarray
-    scale: np.ndarray
+    offsets: Array
+    order: Array
+    bounds: Array
+    first: Array
+    scale: Array
 
 
 @njit(error_model="numpy")
-def _query(
-    q: int, lists: GradedLists, scores: np.ndarray
-) -> tuple[int, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+def _query(q: int, lists: GradedLists, scores: Array) -> tuple[int, Array, Array, Array, Array]:
     """Return where a query starts, its order, its bounds, and exp(s) and exp(−s) about its middle, best grade first."""
     start, stop = lists.offsets[q], lists.offsets[q + 1]
     order, s = lists.order[start:stop], scores[start:stop]
@@ -48,7 +45,7 @@ def _query(
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def exponential_potentials(
-    begin: int, end: int, lists: GradedLists, scores: np.ndarray, potential: np.ndarray, losses: np.ndarray
+    begin: int, end: int, lists: GradedLists, scores: Array, potential: Array, losses: Array
 ) -> None:
     """Compute potentials and losses for D_ij = exp(s_j − s_i), in linear time: the weight is a product."""
     for q in range(begin, end):
@@ -83,7 +80,7 @@ def _fidelity(odds: float) -> tuple[float, float]:
 
 @njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
 def fidelity_potentials(
-    begin: int, end: int, lists: GradedLists, scores: np.ndarray, potential: np.ndarray, losses: np.ndarray
+    begin: int, end: int, lists: GradedLists, scores: Array, potential: Array, losses: Array
 ) -> None:
     """Compute potentials and losses for D_ij = exp(s_j − s_i) / (1 + exp(s_j − s_i))^{3/2}."""
     for q in range(begin, end):
@@ -106,9 +103,7 @@ def fidelity_potentials(
 
 
 @njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
-def fidelity_split(
-    begin: int, end: int, lists: GradedLists, scores: np.ndarray, above: np.ndarray, good_and_bad: np.ndarray
-) -> None:
+def fidelity_split(begin: int, end: int, lists: GradedLists, scores: Array, above: Array, good_and_bad: Array) -> None:
     """Compute the weight of the pairs that a threshold puts in the right and in the wrong order."""
     for q in range(begin, end):
         start, order, bounds, up, down = _query(q, lists, scores)

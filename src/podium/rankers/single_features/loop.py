@@ -1,7 +1,5 @@
 """The boosting loop: weigh, choose the best weak ranker, add it, repeat."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol

@@ -8,8 +8,6 @@ so each document's potential π_i is all that is needed, and the best of all thr
 pass over the documents. No array of pairs is ever made.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

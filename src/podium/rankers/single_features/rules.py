@@ -1,7 +1,5 @@
 """The rules that a boosted ranker has learned, for reading."""
 
-from __future__ import annotations
-
 from collections import UserList
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Weak rankers of the form "feature above threshold", all of them judged in one pass over binned features."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,13 +1,12 @@
 """Alternating optimization of users' and items' factors: when to stop, and which model to return."""
 
-from __future__ import annotations
+from typing import Any
 
 import numpy as np
 
 from podium.core.parameters import require_count, require_number
 from podium.ratings.factors.model import FactorModel
-from podium.ratings.problem import RatingProblem
-from podium.training.base import Fit
+from podium.training.base import Fit, Validation
 from podium.training.monitor import Watch, warn_not_converged
 
 
@@ -18,14 +17,13 @@ class Alternation(Watch):
     improves the objective by less than ``tol`` times its value.
     """
 
-    def __init__(self, problem: RatingProblem, verbose: int, *, max_iter: int, tol: float) -> None:
+    def __init__(
+        self, max_iter: int, tol: float, verbose: int, validation: Validation | None = None, callback: Any = None
+    ) -> None:
         require_count("max_iter", max_iter)
         require_number("tol", tol, at_least=0.0)
-        super().__init__(problem.validation, problem.callback, verbose)
-        self._judging = problem.validation
-        self.max_iter = max_iter
-        self.tol = tol
-        self.converged = False
+        super().__init__(validation, callback, verbose)
+        self._judging, self.max_iter, self.tol, self.converged = validation, max_iter, tol, False
 
     def ends_with(self, model: FactorModel, objective: float) -> bool:
         """Record a round; return whether it was the last."""

@@ -1,16 +1,18 @@
-"""The learned model: users and items as factors, with scores s_ui = b_i + W_u · H_i."""
+"""The learned model: users and items as factors, with scores s_ui = b_i + W_u · H_i.
 
-from __future__ import annotations
+The compiled loops over users, items and ratings share users or items among threads, so their number changes no bit.
+"""
 
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Self
 
 import numpy as np
+from numba import njit
 
-from podium.core.arrays import Arrays, require_array
+from podium.core.arrays import Array, Arrays, require_array
 from podium.data.queries import Queries
-from podium.ratings.factors.kernels import pair_scores
+from podium.numerics.pool import share
 from podium.scorers.base import Model, Scorer
 
 
@@ -60,3 +62,92 @@ class FactorModel(Model):
 def _with_average(rows: np.ndarray) -> np.ndarray:
     average = rows.mean(axis=0, keepdims=True) if len(rows) else np.zeros((1, *rows.shape[1:]))
     return np.concatenate((rows, average))
+
+
+Matrices = tuple[Array, Array, Array]
+"""User factors W, item factors H and item biases b."""
+
+
+def pair_scores(matrices: Matrices, users: Array, items: Array) -> Array:
+    """(n_pairs,) scores b_i + W_u · H_i of parallel arrays of user and item numbers."""
+    scores = np.empty(len(users))
+    work = len(scores) * (matrices[0].shape[1] + 5)
+    share(_pair_scores, len(scores), *matrices, users, items, scores, work=work)
+    return scores
+
+
+def gather_rows(factors: Array, d_scores: Array, offsets: Array, rows: Array, others: Array) -> Array:
+    """(n_groups, n_factors) gradients: group g sums ``d_scores[rows[k]] · factors[others[k]]`` over its slice of k.
+
+    Groups are users and ``others`` items, or the reverse.
+    """
+    gradients = np.zeros((len(offsets) - 1, factors.shape[1]))
+    work = len(rows) * (factors.shape[1] + 5)
+    share(_gather_rows, offsets, factors, d_scores, offsets, rows, others, gradients, work=work)
+    return gradients
+
+
+def top_items(matrices: Matrices, seen: Array, seen_offsets: Array, n: int) -> tuple[Array, Array]:
+    """(n_users, n) numbers and scores of each user's best items outside the user's slice of ``seen`` (ascending).
+
+    Best first, the lower number first among equals; −1 where there are fewer than n.
+    """
+    n_users, n_factors = matrices[0].shape
+    numbers, scores = np.full((n_users, n), -1, np.int64), np.full((n_users, n), -np.inf)
+    work = n_users * len(matrices[2]) * (n_factors + 5)
+    share(_top_items, n_users, *matrices, seen, seen_offsets, numbers, scores, work=work)
+    return numbers, scores
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _dot(a: Array, b: Array) -> float:
+    total = 0.0
+    for d in range(len(a)):
+        total += a[d] * b[d]
+    return total
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _pair_scores(
+    first: int, stop: int, w: Array, h: Array, b: Array, users: Array, items: Array, scores: Array
+) -> None:
+    for k in range(first, stop):
+        scores[k] = b[items[k]] + _dot(w[users[k]], h[items[k]])
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _gather_rows(
+    first: int, stop: int, factors: Array, d_scores: Array, offsets: Array, rows: Array, others: Array, gradients: Array
+) -> None:
+    for group in range(first, stop):
+        total = gradients[group]
+        for k in range(offsets[group], offsets[group + 1]):
+            slope, other = d_scores[rows[k]], factors[others[k]]
+            for d in range(len(total)):
+                total[d] += slope * other[d]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _top_items(
+    first: int, stop: int, w: Array, h: Array, b: Array, seen: Array, offsets: Array, numbers: Array, scores: Array
+) -> None:
+    """Pass over the items once per user, with the best n so far in order."""
+    n = numbers.shape[1]
+    for u in range(first, stop):
+        best, best_score, user = numbers[u], scores[u], w[u]
+        skip = seen[offsets[u] : offsets[u + 1]]
+        next_seen, n_found = 0, 0
+        for item in range(len(b)):
+            while next_seen < len(skip) and skip[next_seen] < item:
+                next_seen += 1
+            if next_seen < len(skip) and skip[next_seen] == item:
+                continue
+            score = b[item] + _dot(user, h[item])
+            if n_found == n and not score > best_score[n - 1]:
+                continue
+            place = n_found if n_found < n else n - 1
+            n_found = min(n_found + 1, n)
+            while place > 0 and score > best_score[place - 1]:
+                best[place], best_score[place] = best[place - 1], best_score[place - 1]
+                place -= 1
+            best[place], best_score[place] = item, score

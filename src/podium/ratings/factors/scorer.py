@@ -19,18 +19,17 @@ from typing import Any
 import numpy as np
 
 from podium.data.queries import Queries
-from podium.ratings.factors.kernels import gather_rows, pair_scores
-from podium.ratings.factors.model import FactorModel
-from podium.ratings.lists import RatingLists, group_numbers
+from podium.ratings.data import Ratings, group_numbers
+from podium.ratings.factors.model import FactorModel, gather_rows, pair_scores
 from podium.scorers.base import Backward, Scorer, SmoothModel
 
 _MIX_L2 = 0.1  # on the weights of the priors: enough to keep those of similar priors from growing apart
 
 
-def as_queries(lists: RatingLists, users: np.ndarray, prior_scores: np.ndarray | None = None) -> Queries:
+def as_queries(ratings: Ratings, users: np.ndarray, prior_scores: np.ndarray | None = None) -> Queries:
     """Return ratings as queries whose features are (user, item, scores of the priors)."""
-    columns = (users, lists.items) if prior_scores is None else (users, lists.items, prior_scores)
-    return Queries(np.column_stack(columns).astype(np.float64), lists.values, sizes=lists.sizes)
+    columns = (users, ratings.item) if prior_scores is None else (users, ratings.item, prior_scores)
+    return Queries(np.column_stack(columns).astype(np.float64), ratings.values, sizes=ratings.sizes)
 
 
 class Factors(Scorer):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,18 +15,16 @@ from podium.losses import CoFiRankLoss, Loss, RankSVMLoss, RegressionLoss
 from podium.losses.base import BoundLoss
 from podium.numerics.blas import quiet_blas
 from podium.rankers.spaces import LogUniform
-from podium.ratings.estimator import RatingRanker
+from podium.ratings.data import Ratings
+from podium.ratings.estimator import RATING_METHODS, RatingRanker
 from podium.ratings.factors.alternating import Alternation
 from podium.ratings.factors.model import FactorModel
-from podium.ratings.lists import RatingLists
-from podium.ratings.methods import RATING_METHODS
-from podium.ratings.problem import RatingProblem
 from podium.training.base import Fit
 
 __all__ = ["CoFiRank"]
 
 if TYPE_CHECKING:
-    from scipy.sparse import csr_array
+    from scipy.sparse import csr_matrix
 
 LOSSES: dict[str, Loss] = {
     "ndcg": CoFiRankLoss(),
@@ -72,18 +70,15 @@ class CoFiRank(RatingRanker):
     random_state: RandomState = None
     verbose: int = 0
 
-    def _train(self, problem: RatingProblem) -> Fit:
+    def _train(self, ratings: Ratings, *watched: Any) -> Fit:
         require_choice("loss", self.loss, tuple(LOSSES))
         require_count("n_factors", self.n_factors)
         require_number("regularization", self.regularization, above=0.0)
-        alternation = Alternation(problem, self.verbose, max_iter=self.max_iter, tol=self.tol)
-        lists, rng = problem.lists, as_generator(self.random_state)
-        model = FactorModel(
-            START * rng.standard_normal((len(lists), self.n_factors)),
-            START * rng.standard_normal((lists.n_items, self.n_factors)),
-            np.zeros(lists.n_items),
-        )
-        halves = self._halves(lists, float(lists.values.mean()))
+        alternation = Alternation(self.max_iter, self.tol, self.verbose, *watched)
+        rng, sizes = as_generator(self.random_state), (ratings.n_users, ratings.n_items)
+        users, items = (START * rng.standard_normal((n, self.n_factors)) for n in sizes)
+        model = FactorModel(users, items, np.zeros(ratings.n_items))
+        halves = self._halves(ratings, float(ratings.values.mean()))
         with quiet_blas():
             while True:
                 model = halves.solve_items(model, with_bias=self.biases)
@@ -91,18 +86,18 @@ class CoFiRank(RatingRanker):
                 if alternation.ends_with(model, objective):
                     return alternation.fit()
 
-    def _fold(self, lists: RatingLists) -> np.ndarray:
+    def _fold(self, ratings: Ratings) -> np.ndarray:
         # From the average user: at zero, all directions are alike to a loss that depends on ranks alone.
-        start = np.repeat(self.model_.users[-1:], len(lists), axis=0)
-        halves = self._halves(lists.known(), float(self.seen_.values.mean()))
+        start = np.repeat(self.model_.users[-1:], ratings.n_users, axis=0)
+        halves = self._halves(ratings.known(), float(self.seen_.values.mean()))
         with quiet_blas():
             model, _ = halves.solve_users(replace(self.model_, user_factors=start))
         return model.user_factors
 
-    def _halves(self, lists: RatingLists, mean: float) -> _Halves:
-        labels = lists.values - mean if self.loss == "regression" else lists.values
-        bound = LOSSES[self.loss].bind(labels, lists.offsets)
-        return _Halves(lists, bound, float(self.regularization), self.tol / 10)
+    def _halves(self, ratings: Ratings, mean: float) -> _Halves:
+        labels = ratings.values - mean if self.loss == "regression" else ratings.values
+        bound = LOSSES[self.loss].bind(labels, ratings.offsets)
+        return _Halves(ratings, bound, float(self.regularization), self.tol / 10)
 
 
 START = 0.3
@@ -115,7 +110,7 @@ MAX_HALF_ITERATIONS = 30
 class _Halves:
     """The two convex problems that are solved in turn."""
 
-    lists: RatingLists
+    ratings: Ratings
     bound: BoundLoss
     regularization: float
     tol: float
@@ -139,16 +134,16 @@ class _Halves:
             d_factors = slopes.T @ model.user_factors
             if not with_bias:
                 return value, d_factors
-            return value, np.column_stack((d_factors, slopes.sum(axis=0)))
+            return value, np.column_stack((d_factors, np.ravel(slopes.sum(axis=0))))
 
         start = np.column_stack((model.item_factors, model.item_bias)) if with_bias else model.item_factors
         return _with_items(model, self._minimize(risk, start)[0])
 
-    def _risk(self, model: FactorModel) -> tuple[float, csr_array]:
+    def _risk(self, model: FactorModel) -> tuple[float, csr_matrix]:
         """Return the sum of the users' losses and its gradient in the scores, a sparse users × items matrix."""
-        lists = self.lists
-        loss = self.bound.value_and_gradient(model.pairs(lists.users, lists.items))
-        return len(lists) * loss.value, lists.matrix(len(lists) * loss.d_scores)
+        ratings, n = self.ratings, self.ratings.n_users
+        loss = self.bound.value_and_gradient(model.pairs(ratings.user, ratings.item))
+        return n * loss.value, ratings.to_csr(n * loss.d_scores)
 
     def _minimize(
         self, risk: Callable[[np.ndarray], tuple[float, np.ndarray]], start: np.ndarray

@@ -1,15 +1,13 @@
 """The floor of every table: rankings that are the same for everybody."""
 
-from __future__ import annotations
+from typing import Any
 
 import numpy as np
 
 from podium.core.parameters import require_choice, require_number
-from podium.ratings.estimator import RatingRanker, solved
+from podium.ratings.data import Ratings
+from podium.ratings.estimator import RATING_METHODS, RatingRanker, solved
 from podium.ratings.factors.model import FactorModel
-from podium.ratings.lists import RatingLists
-from podium.ratings.methods import RATING_METHODS
-from podium.ratings.problem import RatingProblem
 from podium.training.base import Fit
 
 __all__ = ["GlobalRanking", "ItemMean"]
@@ -27,12 +25,12 @@ class GlobalRanking(RatingRanker):
 
     by: str = "popularity"
 
-    def _train(self, problem: RatingProblem) -> Fit:
+    def _train(self, ratings: Ratings, *watched: Any) -> Fit:
         require_choice("by", self.by, ("popularity", "log popularity", "mean"))
         if self.by == "mean":
-            return _same_for_all(problem.lists, problem.lists.item_means(damping=0.0))
-        count = problem.lists.item_counts().astype(np.float64)
-        return _same_for_all(problem.lists, count if self.by == "popularity" else np.log1p(count))
+            return _same_for_all(ratings, ratings.item_means(damping=0.0))
+        count = ratings.item_counts().astype(np.float64)
+        return _same_for_all(ratings, count if self.by == "popularity" else np.log1p(count))
 
 
 class ItemMean(RatingRanker):
@@ -48,14 +46,16 @@ class ItemMean(RatingRanker):
 
     damping: float = 5.0
 
-    def _train(self, problem: RatingProblem) -> Fit:
+    def _train(self, ratings: Ratings, *watched: Any) -> Fit:
         require_number("damping", self.damping, at_least=0.0)
-        return _same_for_all(problem.lists, problem.lists.item_means(self.damping))
+        return _same_for_all(ratings, ratings.item_means(self.damping))
 
 
-def _same_for_all(lists: RatingLists, scores: np.ndarray) -> Fit:
-    return solved(FactorModel(np.zeros((len(lists), 0)), np.zeros((lists.n_items, 0)), scores))
+def _same_for_all(ratings: Ratings, scores: np.ndarray) -> Fit:
+    return solved(FactorModel(np.zeros((ratings.n_users, 0)), np.zeros((ratings.n_items, 0)), scores))
 
 
 RATING_METHODS.add("item-mean", ItemMean, "the items' damped mean rating", "floor", "floor", kind="factors")
 RATING_METHODS.add("popularity", GlobalRanking, "the number of an item's ratings", "floor", "floor", kind="factors")
+FLOORS = ("item-mean", "popularity")
+"""Methods that every table of results has."""

@@ -1,6 +1,6 @@
 """Least squares on the ratings: probabilistic matrix factorization with biases."""
 
-from __future__ import annotations
+from typing import Any
 
 import numpy as np
 
@@ -8,12 +8,10 @@ from podium.core.parameters import require_count, require_number
 from podium.core.random_state import RandomState, as_generator
 from podium.numerics.ridge import ridge_rows
 from podium.rankers.spaces import LogUniform
-from podium.ratings.estimator import RatingRanker
+from podium.ratings.data import Ratings, group_numbers
+from podium.ratings.estimator import RATING_METHODS, RatingRanker
 from podium.ratings.factors.alternating import Alternation
 from podium.ratings.factors.model import FactorModel
-from podium.ratings.lists import RatingLists, group_numbers
-from podium.ratings.methods import RATING_METHODS
-from podium.ratings.problem import RatingProblem
 from podium.training.base import Fit
 
 __all__ = ["PMF"]
@@ -55,32 +53,32 @@ class PMF(RatingRanker):
     random_state: RandomState = None
     verbose: int = 0
 
-    def _train(self, problem: RatingProblem) -> Fit:
+    def _train(self, ratings: Ratings, *watched: Any) -> Fit:
         require_count("n_factors", self.n_factors)
-        alternation = Alternation(problem, self.verbose, max_iter=self.max_iter, tol=self.tol)
-        penalty, lists = self._penalty(), problem.lists
-        by_item, item_offsets = group_numbers(lists.items, lists.n_items)
+        alternation = Alternation(self.max_iter, self.tol, self.verbose, *watched)
+        penalty, user, item = self._penalty(), ratings.user, ratings.item
+        by_item, item_offsets = group_numbers(item, ratings.n_items)
         rng = as_generator(self.random_state)
         # Each side is (factors, bias); in the other side's regression the bias is replaced by the constant 1.
-        mean = float(lists.values.mean())
-        items = 0.1 * rng.standard_normal((lists.n_items, self.n_factors + 1))
-        items[:, -1] = lists.item_means(damping=self.bias_l2) - mean
-        rest = lists.values - mean
+        mean = float(ratings.values.mean())
+        items = 0.1 * rng.standard_normal((ratings.n_items, self.n_factors + 1))
+        items[:, -1] = ratings.item_means(damping=self.bias_l2) - mean
+        rest = ratings.values - mean
         while True:
-            users = ridge_rows(lists.offsets, lists.items, rest - items[lists.items, -1], _design(items), penalty)
-            from_users = (rest - users[lists.users, -1])[by_item]
-            items = ridge_rows(item_offsets, lists.users[by_item], from_users, _design(users), penalty)
+            users = ridge_rows(ratings.offsets, item, rest - items[item, -1], _design(items), penalty)
+            from_users = (rest - users[user, -1])[by_item]
+            items = ridge_rows(item_offsets, user[by_item], from_users, _design(users), penalty)
             model = _with_user_bias(users, items, mean)
-            errors = lists.values - model.pairs(lists.users, lists.items)
+            errors = ratings.values - model.pairs(user, item)
             size = sum(float((side**2 @ penalty).sum()) for side in (users, items))
             if alternation.ends_with(model, 0.5 * (float(errors @ errors) + size)):
                 return alternation.fit()
 
-    def _fold(self, lists: RatingLists) -> np.ndarray:
-        lists = lists.known()
+    def _fold(self, ratings: Ratings) -> np.ndarray:
+        ratings = ratings.known()
         mean = float(self.seen_.values.mean())
-        targets = lists.values - mean - self.model_.item_bias[lists.items]
-        users = ridge_rows(lists.offsets, lists.items, targets, self.model_.item_factors, self._penalty())
+        targets = ratings.values - mean - self.model_.item_bias[ratings.item]
+        users = ridge_rows(ratings.offsets, ratings.item, targets, self.model_.item_factors, self._penalty())
         users[:, -1] += mean
         return users
 

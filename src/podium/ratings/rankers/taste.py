@@ -1,15 +1,14 @@
 """Taste from who rated what: items are similar if the same people rated them, whatever they thought of them."""
 
-from __future__ import annotations
+from typing import Any
 
 import numpy as np
 
 from podium.core.parameters import require_choice, require_count, require_number
 from podium.core.random_state import RandomState, as_generator
+from podium.ratings.data import Ratings
 from podium.ratings.estimator import RatingRanker, solved
 from podium.ratings.factors.model import FactorModel
-from podium.ratings.lists import RatingLists
-from podium.ratings.problem import RatingProblem
 from podium.training.base import Fit
 
 __all__ = ["TasteFactors"]
@@ -42,41 +41,40 @@ class TasteFactors(RatingRanker):
     cold: str = "average"
     random_state: RandomState = None
 
-    def _train(self, problem: RatingProblem) -> Fit:
+    def _train(self, ratings: Ratings, *watched: Any) -> Fit:
         require_choice("by", self.by, ("rated", "ratings"))
         require_count("n_factors", self.n_factors)
         require_number("damping", self.damping, above=0.0)
-        lists = problem.lists
-        vectors = self._item_vectors(lists)
+        vectors = self._item_vectors(ratings)
         if self.by == "ratings":
             length = (vectors**2).sum(axis=1)
             vectors /= np.sqrt(length + length.mean() / 3.0)[:, None]  # an item with few ratings stays short
-        users = self._user_vectors(lists, lists, vectors)
-        return solved(FactorModel(users, vectors, np.zeros(lists.n_items)))
+        users = self._user_vectors(ratings, ratings, vectors)
+        return solved(FactorModel(users, vectors, np.zeros(ratings.n_items)))
 
-    def _fold(self, lists: RatingLists) -> np.ndarray:
-        return self._user_vectors(lists.known(), self.seen_, self.model_.item_factors)
+    def _fold(self, ratings: Ratings) -> np.ndarray:
+        return self._user_vectors(ratings.known(), self.seen_, self.model_.item_factors)
 
-    def _item_vectors(self, lists: RatingLists) -> np.ndarray:
+    def _item_vectors(self, ratings: Ratings) -> np.ndarray:
         from scipy.sparse.linalg import svds
 
-        n = min(self.n_factors, min(len(lists), lists.n_items) - 1)
+        n = min(self.n_factors, min(ratings.n_users, ratings.n_items) - 1)
         if n < 1:
-            return np.zeros((lists.n_items, 0))
-        matrix = lists.matrix(self._rarity(lists)[lists.items])
+            return np.zeros((ratings.n_items, 0))
+        matrix = ratings.to_csr(self._rarity(ratings)[ratings.item])
         start = as_generator(self.random_state).standard_normal(min(matrix.shape))
         _, sizes, vectors = svds(matrix, n, v0=start)
         return np.ascontiguousarray(vectors[np.argsort(-sizes)].T)
 
-    def _user_vectors(self, lists: RatingLists, fitted_on: RatingLists, vectors: np.ndarray) -> np.ndarray:
+    def _user_vectors(self, ratings: Ratings, fitted_on: Ratings, vectors: np.ndarray) -> np.ndarray:
         if self.by == "rated":
-            weights = self._rarity(fitted_on)[lists.items]
+            weights = self._rarity(fitted_on)[ratings.item]
         else:
-            rest = lists.values - fitted_on.item_means(self.damping)[lists.items]
+            rest = ratings.values - fitted_on.item_means(self.damping)[ratings.item]
             # Centered exactly: any level left over would reveal a held-out rating by the ratings that are not.
-            level = np.bincount(lists.users, rest, len(lists)) / np.maximum(lists.sizes, 1)
-            weights = rest - level[lists.users]
-        return np.asarray(lists.matrix(weights) @ vectors)
+            level = np.bincount(ratings.user, rest, ratings.n_users) / np.maximum(ratings.sizes, 1)
+            weights = rest - level[ratings.user]
+        return np.asarray(ratings.to_csr(weights) @ vectors)
 
-    def _rarity(self, lists: RatingLists) -> np.ndarray:
-        return 1.0 / np.sqrt(lists.item_counts() + self.damping)
+    def _rarity(self, ratings: Ratings) -> np.ndarray:
+        return 1.0 / np.sqrt(ratings.item_counts() + self.damping)

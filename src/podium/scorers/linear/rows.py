@@ -5,8 +5,6 @@ Compiled code receives features as :func:`as_rows` gives them: a C-ordered array
 their type; sums are float64.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

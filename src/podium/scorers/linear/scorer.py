@@ -1,7 +1,5 @@
 """A weighted sum of the features."""
 
-from __future__ import annotations
-
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np

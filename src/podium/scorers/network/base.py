@@ -9,8 +9,6 @@ there, and adds what follows for the weights to ``sums``. (One function, since m
 takes seconds.) It uses no other memory than row ``block`` of ``network.scratch``.
 """
 
-from __future__ import annotations
-
 from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np

@@ -7,8 +7,6 @@ A network's weights are one flat array: for each layer its matrix (outputs × in
 activations are one flat array too: for each layer, inputs included, a (width, documents) block.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

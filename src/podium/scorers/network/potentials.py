@@ -15,13 +15,12 @@ the exponentials, too, are of single documents: a pair costs one division per hi
 at a time and never stored; going back recomputes them. A list of m documents takes O(m² h) work and O(m h) memory.
 """
 
-from __future__ import annotations
-
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numba import njit
 
+from podium.core.arrays import Array
 from podium.core.parameters import require_choice, require_count, require_number
 from podium.data.queries import Queries
 from podium.numerics.elementary import FAST, exp
@@ -54,33 +53,33 @@ _TILE = 256  # documents k that one document j is compared with at once: their e
 class _Work(NamedTuple):
     """The scratch space, divided."""
 
-    activations: np.ndarray
-    deltas: np.ndarray
-    block: np.ndarray
+    activations: Array
+    deltas: Array
+    block: Array
     """Projections of a block of documents."""
-    projections: np.ndarray
+    projections: Array
     """(2h, m): 4/3 p, then 4/3 q, of the whole list."""
-    exponentials: np.ndarray
+    exponentials: Array
     """(2h, m) of these."""
-    d_projections: np.ndarray
+    d_projections: Array
     """(2h, m) derivatives with respect to p and q."""
-    tile: np.ndarray
+    tile: Array
     """(h + 1, tile) r of each hidden unit, and that of the output."""
 
 
 class _PairWeights(NamedTuple):
-    projection: np.ndarray
+    projection: Array
     """(2h, n_features): A, then B."""
-    biases: np.ndarray
+    biases: Array
     """(h,) b."""
-    outgoing: np.ndarray
+    outgoing: Array
     """(h,) v."""
     constant: float
     """c."""
 
 
 @njit(error_model="numpy")
-def _divide(sizes: np.ndarray, h: int, m: int, work: np.ndarray) -> _Work:
+def _divide(sizes: Array, h: int, m: int, work: Array) -> _Work:
     apart()
     width = min(m, BLOCK)
     net, block, of_list = total(sizes) * width, 2 * h * width, 2 * h * m
@@ -97,13 +96,13 @@ def _divide(sizes: np.ndarray, h: int, m: int, work: np.ndarray) -> _Work:
     )
 
 
-def _scratch_size(sizes: np.ndarray, h: int, longest: int) -> int:
+def _scratch_size(sizes: Array, h: int, longest: int) -> int:
     width = min(longest, BLOCK)
     return 2 * int(sizes.sum()) * width + 2 * h * width + 6 * h * longest + (h + 1) * _TILE
 
 
 @njit(error_model="numpy")
-def _pair_weights(h: int, n_features: int, own: np.ndarray) -> _PairWeights:
+def _pair_weights(h: int, n_features: int, own: Array) -> _PairWeights:
     end = 2 * h * n_features
     return _PairWeights(
         own[:end].reshape((2 * h, n_features)), own[end : end + h], own[end + h : end + 2 * h], own[end + 2 * h]
@@ -111,7 +110,7 @@ def _pair_weights(h: int, n_features: int, own: np.ndarray) -> _PairWeights:
 
 
 @njit(error_model="numpy")
-def _list_of(offsets: np.ndarray, document: int) -> int:
+def _list_of(offsets: Array, document: int) -> int:
     """Return the number of the list that holds a document."""
     low, high = 0, len(offsets) - 1
     while high - low > 1:
@@ -123,7 +122,7 @@ def _list_of(offsets: np.ndarray, document: int) -> int:
     return low
 
 
-def _potentials(network: Network, first: int, last: int, block: int, sums: np.ndarray) -> None:
+def _potentials(network: Network, first: int, last: int, block: int, sums: Array) -> None:
     """See :mod:`podium.scorers.network.base`; ``shape`` is (pair_hidden, average?, the widths of φ's layers)."""
     shape, rows, scaling, forward = network.shape, network.rows, network.scaling, not network.backward
     q = _list_of(network.offsets, first)  # documents first:last are all or part of one list
@@ -152,7 +151,7 @@ def _potentials(network: Network, first: int, last: int, block: int, sums: np.nd
 
 
 @njit(error_model="numpy")
-def _project(rows: Any, start: int, scaling: np.ndarray, pair: _PairWeights, space: _Work) -> bool:
+def _project(rows: Any, start: int, scaling: Array, pair: _PairWeights, space: _Work) -> bool:
     """Compute the documents' projections and their exponentials; return whether all are moderate."""
     apart()
     n_units, m = space.projections.shape
@@ -170,7 +169,7 @@ def _project(rows: Any, start: int, scaling: np.ndarray, pair: _PairWeights, spa
 
 
 @njit(error_model="numpy")
-def _add_projection_gradients(rows: Any, start: int, scaling: np.ndarray, space: _Work, d_pair: np.ndarray) -> None:
+def _add_projection_gradients(rows: Any, start: int, scaling: Array, space: _Work, d_pair: Array) -> None:
     """Add the derivatives by A, B and b, given those by projection."""
     apart()
     n_units, m = space.projections.shape
@@ -187,7 +186,7 @@ def _add_projection_gradients(rows: Any, start: int, scaling: np.ndarray, space:
 
 
 @njit(fastmath=FAST, error_model="numpy")
-def _exponentiate(p: np.ndarray, e: np.ndarray) -> bool:
+def _exponentiate(p: Array, e: Array) -> bool:
     """Scale a unit's projections for the exponential and compute it; return whether all are moderate.
 
     If so, e^p is exact to rounding, and e^p e^q overflows or becomes 0 only where tanh is ±1 anyway.
@@ -235,7 +234,7 @@ def _compare(pair: _PairWeights, j: int, begin: int, width: int, moderate: bool,
 
 
 @njit(fastmath=FAST, error_model="numpy")
-def _add_pairs(pair: _PairWeights, first: int, share: float, moderate: bool, space: _Work, scores: np.ndarray) -> None:
+def _add_pairs(pair: _PairWeights, first: int, share: float, moderate: bool, space: _Work, scores: Array) -> None:
     """Add ``share`` Σ_k ψ(j, k) to the scores of the documents j from number ``first`` of the list."""
     apart()
     tile, m = space.tile, space.projections.shape[1]
@@ -257,13 +256,7 @@ def _add_pairs(pair: _PairWeights, first: int, share: float, moderate: bool, spa
 
 @njit(fastmath=FAST, error_model="numpy")
 def _add_pair_gradients(
-    pair: _PairWeights,
-    first: int,
-    share: float,
-    moderate: bool,
-    space: _Work,
-    d_scores: np.ndarray,
-    d_pair: np.ndarray,
+    pair: _PairWeights, first: int, share: float, moderate: bool, space: _Work, d_scores: Array, d_pair: Array
 ) -> None:
     """Fill ``d_projections``; add to the derivatives with respect to v and c, the last entries of ``d_pair``."""
     apart()
@@ -315,7 +308,7 @@ class PotentialsModel(NetworkModel):
         n_pairs = float((queries.sizes.astype(np.float64) ** 2).sum())
         return super().work(queries) + 3.0 * n_pairs * int(self.shape[0])
 
-    def pieces(self, queries: Queries) -> np.ndarray:
+    def pieces(self, queries: Queries) -> Array:
         """Return offsets of lists, the long ones split into at most 8 pieces, of which each projects the whole list."""
         n_pieces = np.minimum(-(-queries.sizes // 512), 8)
         list_of_piece = np.repeat(np.arange(len(queries)), n_pieces)
@@ -328,7 +321,7 @@ class PotentialsModel(NetworkModel):
         pool = "mean" if mean else "sum"
         return {"kind": "potentials", "hidden": hidden, "pair_hidden": pair_hidden, "pool": pool}
 
-    def weights_mask(self) -> np.ndarray:
+    def weights_mask(self) -> Array:
         h = int(self.shape[0])
         of_pairs = np.repeat([True, False, True, False], [2 * h * self.n_features, h, h, 1])
         return np.concatenate((is_weight(self.shape[2:]), of_pairs))
@@ -361,7 +354,7 @@ class Potentials(NetworkScorer):
     listwise: ClassVar[bool] = True
     model_class: ClassVar[type[PotentialsModel]] = PotentialsModel
 
-    def shape(self, n_features: int) -> np.ndarray:
+    def shape(self, n_features: int) -> Array:
         """Return the network's shape for this many features; raise ValueError for unusable parameters."""
         require_count("hidden", self.hidden)
         require_count("pair_hidden", self.pair_hidden)
@@ -369,7 +362,7 @@ class Potentials(NetworkScorer):
         require_number("l2", self.l2, at_least=0)
         return np.array([self.pair_hidden, self.pool == "mean", n_features, self.hidden, 1], dtype=np.int64)
 
-    def initial_theta(self, shape: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    def initial_theta(self, shape: Array, rng: np.random.Generator) -> Array:
         h, n_features = int(shape[0]), int(shape[2])
         return np.concatenate(
             (

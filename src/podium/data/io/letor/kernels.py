@@ -6,8 +6,6 @@ knows its rows; :func:`parse` fills them. Each chunk writes only its own rows.
 
 # ruff: noqa: SIM109  (compiled code compares numbers faster than it searches tuples)
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Reading files in the LETOR / SVMlight format: ``grade qid:ID 1:0.5 2:0.1 … #docid = X``."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator, Sequence
 from itertools import pairwise

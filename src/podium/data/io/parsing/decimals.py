@@ -12,8 +12,6 @@ There are three ways, each exact where it applies:
 
 # ruff: noqa: SIM109  (compiled code compares numbers faster than it searches tuples)
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -2,8 +2,6 @@
 
 # ruff: noqa: SIM109  (compiled code compares numbers faster than it searches tuples)
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np

@@ -5,8 +5,6 @@ little-endian). Reading past the end of a buffer gives newlines, so a parser nee
 without one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
