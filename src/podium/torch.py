@@ -107,7 +107,7 @@ class BoundTorchLoss:
             )
         documents = scores if self._where is None else scores[self._where.to(scores.device)]
         own = torch.empty(0) if self.own is None else self.own
-        return _Loss.apply(documents, own, self.bound)  # type: ignore[no-any-return,no-untyped-call]
+        return _Loss.apply(documents, own, self.bound)
 
 
 class _Loss(torch.autograd.Function):

@@ -3,9 +3,9 @@
 from typing import Any, TypeAlias
 
 import numpy as np
-from numba import njit
 from scipy import sparse
 
+from podium.numerics.compiling import njit
 from podium.numerics.pool import share
 
 Features: TypeAlias = np.ndarray | sparse.csr_matrix | sparse.csr_array

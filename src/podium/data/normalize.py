@@ -1,10 +1,10 @@
 """Rescaling features within each query."""
 
 import numpy as np
-from numba import njit
 
 from podium.core.parameters import require_choice
 from podium.data.features import Features
+from podium.numerics.compiling import njit
 from podium.numerics.pool import share
 
 WITHIN_QUERY = ("minmax", "zscore")

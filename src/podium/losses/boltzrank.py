@@ -19,12 +19,12 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
 from podium.core.arrays import Array
 from podium.core.parameters import require_choice, require_count, require_number
 from podium.losses.base import LabeledLists, Loss
 from podium.metrics import Metric, metric
+from podium.numerics.compiling import njit
 from podium.numerics.elementary import FAST, exp
 from podium.numerics.grades import Groups
 from podium.numerics.kernels import Derivatives, OneList, own

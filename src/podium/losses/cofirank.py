@@ -17,11 +17,11 @@ take one of the possible orders of ties for the true one.
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from podium.core.parameters import require_count
 from podium.losses.base import LabeledLists, Loss
 from podium.losses.lambdarank import gain_shares
+from podium.numerics.compiling import njit
 from podium.numerics.elementary import all_finite
 from podium.numerics.grades import Groups
 from podium.numerics.kernels import Derivatives, OneList, own

@@ -11,13 +11,12 @@ from operator import attrgetter
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from podium.core.parameters import require_number
 from podium.losses.base import LabeledLists, Loss
 from podium.losses.pointwise import add_regression
 from podium.losses.targets import Targets, grade_targets
-from podium.numerics.compiling import Kernel, unbound, with_globals
+from podium.numerics.compiling import Kernel, njit, unbound, with_globals
 from podium.numerics.kernels import Derivatives, OneList, own
 
 __all__ = ["WithRegression"]
@@ -83,11 +82,11 @@ kernel_of_loss: Kernel = unbound
 def _with_regression(given: OneList, prepared: Any, out: Derivatives) -> float:
     targets, weights, prepared_for_loss = prepared
     value = kernel_of_loss(given, prepared_for_loss, out)
-    return value + add_regression(given.scores, own(targets, given), weights[given.query], out)  # type: ignore[no-any-return]
+    return value + add_regression(given.scores, own(targets, given), weights[given.query], out)
 
 
 @cache
 def _with_regression_of(kernel: Kernel) -> Kernel:
     copy = with_globals(_with_regression, kernel_of_loss=kernel)
     copy.__name__ = copy.__qualname__ = f"{kernel.__name__}_with_regression"  # what is cached of it goes by its name
-    return njit(error_model="numpy")(copy)  # type: ignore[no-any-return]
+    return njit(error_model="numpy")(copy)

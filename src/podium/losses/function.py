@@ -20,11 +20,10 @@ from functools import cache
 from typing import Any, ClassVar
 
 import numpy as np
-from numba import njit
 from numba.extending import is_jitted
 
 from podium.losses.base import LabeledLists, Loss
-from podium.numerics.compiling import Kernel, unbound, with_globals
+from podium.numerics.compiling import Kernel, njit, unbound, uncompiled, with_globals
 from podium.numerics.elementary import all_finite
 from podium.numerics.kernels import Derivatives, OneList, own
 
@@ -89,7 +88,7 @@ class _PythonKernel:
         self.evaluate: Callable[..., Any] = self._evaluate_first
 
     def __call__(self, given: OneList, prepared: tuple[np.ndarray], out: Derivatives) -> float:
-        scores, labels = given.scores.view(), own.py_func(prepared[0], given)
+        scores, labels = given.scores.view(), uncompiled(own)(prepared[0], given)
         scores.flags.writeable = labels.flags.writeable = False
         if not np.isfinite(scores).all():
             return np.nan  # the caller says which query it is
@@ -162,7 +161,7 @@ def _call_function(given: OneList, prepared: Any, out: Derivatives) -> float:
     if len(gradient) != len(given.scores):
         raise ValueError("the gradient must have one entry per document")
     out.gradient[:] = gradient
-    return _require_finite(value, gradient, given.scores)  # type: ignore[no-any-return]
+    return _require_finite(value, gradient, given.scores)
 
 
 def _call_function_with_curvature(given: OneList, prepared: Any, out: Derivatives) -> float:
@@ -172,7 +171,7 @@ def _call_function_with_curvature(given: OneList, prepared: Any, out: Derivative
     out.gradient[:] = gradient
     if len(out.curvature) > 0:
         out.curvature[:] = curvature
-    return _require_finite(value + 0.0 * curvature.sum(), gradient, given.scores)  # type: ignore[no-any-return]
+    return _require_finite(value + 0.0 * curvature.sum(), gradient, given.scores)
 
 
 @njit(error_model="numpy")
@@ -190,4 +189,4 @@ def _require_finite(value: float, gradient: np.ndarray, scores: np.ndarray) -> f
 def _compiled_kernel(user_function: Kernel, has_curvature: bool) -> Kernel:
     template = _call_function_with_curvature if has_curvature else _call_function
     name = {"__name__": user_function.__module__}  # not Podium's: compiled in each process, never cached on disk
-    return njit(error_model="numpy")(with_globals(template, function=user_function, **name))  # type: ignore[no-any-return]
+    return njit(error_model="numpy")(with_globals(template, function=user_function, **name))

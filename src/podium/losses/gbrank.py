@@ -12,13 +12,13 @@ for web search", NIPS 2007; with the terms for ties and targets as in Moon et al
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from podium.core.parameters import require_number
 from podium.losses.base import LabeledLists, Loss
 from podium.losses.pointwise import add_regression
 from podium.losses.ranksvm import hinges_of, ranksvm
 from podium.losses.targets import Targets, grade_targets
+from podium.numerics.compiling import njit
 from podium.numerics.grades import count_pairs, own_groups
 from podium.numerics.kernels import Derivatives, OneList, own
 

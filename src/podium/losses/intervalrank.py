@@ -21,12 +21,12 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from podium.core.parameters import require_number
 from podium.losses.base import LabeledLists, Loss
 from podium.losses.pointwise import add_regression
 from podium.losses.targets import Targets, grade_targets
+from podium.numerics.compiling import njit
 from podium.numerics.elementary import all_finite
 from podium.numerics.grades import own_groups
 from podium.numerics.intervals.barrier import barrier_terms, solve_with_barrier

@@ -18,11 +18,11 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
 from podium.core.arrays import Array
 from podium.core.parameters import require_choice, require_count, require_number
 from podium.losses.base import LabeledLists, Loss
+from podium.numerics.compiling import njit
 from podium.numerics.elementary import FAST, all_finite, exp, log1p_unit
 from podium.numerics.grades import label_order, shuffled_lists
 from podium.numerics.kernels import Derivatives, OneList, own

@@ -11,11 +11,11 @@ Xia, Liu, Wang, Zhang and Li, "Listwise approach to learning to rank: theory and
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from podium.core.parameters import require_choice, require_count
 from podium.losses.base import LabeledLists, Loss
 from podium.losses.pmop.loss import in_logarithms
+from podium.numerics.compiling import njit
 from podium.numerics.elementary import FAST, SAFE_RANGE, exp, extent, log
 from podium.numerics.grades import shuffle_ties
 from podium.numerics.kernels import Derivatives, OneList, own

@@ -12,11 +12,10 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from podium.core.parameters import require_choice, require_number
 from podium.losses.base import LabeledLists, Loss
-from podium.numerics.compiling import Kernel
+from podium.numerics.compiling import Kernel, njit
 from podium.numerics.elementary import FAST, exp, log
 from podium.numerics.kernels import Derivatives, OneList, own
 from podium.numerics.pool import share

@@ -11,10 +11,10 @@ Zha and Sun, "Query-level learning to rank using isotonic regression", Allerton 
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from podium.losses.base import LabeledLists, Loss
 from podium.losses.targets import Targets, grade_targets
+from podium.numerics.compiling import njit
 from podium.numerics.elementary import FAST
 from podium.numerics.kernels import Derivatives, OneList, own
 
@@ -68,7 +68,7 @@ class QueryOffsetLoss(_Squares):
 def regression(given: OneList, prepared: Any, out: Derivatives) -> float:
     out.gradient[:] = 0
     out.curvature[:] = 0
-    return add_regression(given.scores, own(prepared[0], given), prepared[1][given.query], out)  # type: ignore[no-any-return]
+    return add_regression(given.scores, own(prepared[0], given), prepared[1][given.query], out)
 
 
 @njit(fastmath=FAST, error_model="numpy")

@@ -10,9 +10,9 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from podium.losses.base import LabeledLists, Loss
+from podium.numerics.compiling import njit
 from podium.numerics.elementary import FAST, all_finite, exp, extent, log, log1p_unit, split
 from podium.numerics.grades import own_groups, pair_scale
 from podium.numerics.kernels import Derivatives, OneList

@@ -9,9 +9,9 @@ documents: the sum over the worse documents needs only their count, their sum of
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from podium.losses.base import LabeledLists, Loss
+from podium.numerics.compiling import njit
 from podium.numerics.grades import own_groups, pair_scale
 from podium.numerics.kernels import Derivatives, OneList
 

@@ -14,11 +14,11 @@ SVMs", 2010. The papers' L2 penalty belongs to the scorer.
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
 from podium.core.arrays import Array
 from podium.core.parameters import require_number
 from podium.losses.base import LabeledLists, Loss
+from podium.numerics.compiling import njit
 from podium.numerics.elementary import FAST, all_finite
 from podium.numerics.grades import Groups, grade_index, own_groups, pair_scale
 from podium.numerics.kernels import Derivatives, OneList, own

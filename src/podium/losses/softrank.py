@@ -15,13 +15,13 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from podium.core.parameters import require_choice, require_number
 from podium.losses.base import LabeledLists, Loss
 from podium.losses.boltzrank import worth_at_least_nothing
 from podium.metrics import Metric, metric
 from podium.metrics.gains import LN2, gain, log_discounts
+from podium.numerics.compiling import njit
 from podium.numerics.kernels import Derivatives, OneList, own
 from podium.numerics.ranks.distributions import (
     APPROXIMATIONS,

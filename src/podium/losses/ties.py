@@ -15,9 +15,9 @@ Rao & Kupper, JASA 1967; Davidson, JASA 1970; as baselines for documents: Truyen
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from podium.losses.base import LabeledLists, Loss
+from podium.numerics.compiling import njit
 from podium.numerics.elementary import FAST, all_finite, exp, log1p
 from podium.numerics.grades import own_groups
 from podium.numerics.kernels import Derivatives, OneList
@@ -170,12 +170,12 @@ def _one_list(model: int, given: OneList, prepared: Any, out: Derivatives) -> fl
 
 @njit(error_model="numpy")
 def rao_kupper(given: OneList, prepared: Any, out: Derivatives) -> float:
-    return _one_list(_RAO_KUPPER, given, prepared, out)  # type: ignore[no-any-return]
+    return _one_list(_RAO_KUPPER, given, prepared, out)
 
 
 @njit(error_model="numpy")
 def davidson(given: OneList, prepared: Any, out: Derivatives) -> float:
-    return _one_list(_DAVIDSON, given, prepared, out)  # type: ignore[no-any-return]
+    return _one_list(_DAVIDSON, given, prepared, out)
 
 
 class _TiedPairs(Loss, convex=True, visits_pairs=True, cost="n (n² for short lists)"):

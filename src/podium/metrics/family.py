@@ -12,7 +12,7 @@ from typing import Any, Literal
 from numba import cfunc
 
 from podium.metrics.ranked import SIGNATURE
-from podium.numerics.compiling import compiled
+from podium.numerics.compiling import compiled, uncompiled
 
 __all__ = ["FAMILIES", "Family"]
 
@@ -62,7 +62,7 @@ class Family:
     def address(self) -> int:
         """Where the compiled function is; it stays there as long as the process lives."""
         if self.function not in _compiled:
-            plain = compiled(self.function).py_func  # type: ignore[attr-defined]
+            plain = uncompiled(compiled(self.function))
             _compiled[self.function] = cfunc(SIGNATURE, cache=True, error_model="numpy")(plain)
         return int(_compiled[self.function].address)
 

@@ -12,8 +12,8 @@ the 15 digits that it prints.
 import math
 
 import numpy as np
-from numba import njit
 
+from podium.numerics.compiling import njit
 from podium.numerics.sorting import descending
 
 LN2 = math.log(2.0)

@@ -3,11 +3,11 @@
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from podium.metrics.gains import WHOLE_GRADES, cumulate, ideal_order
 from podium.metrics.ranked import TABLE, call_family
 from podium.metrics.ranking import DEEP, compress, cumulate_hits, rank, score_at
+from podium.numerics.compiling import njit
 
 GAIN, RELEVANT, ORDER = range(3)
 """What a metric seeks, as :attr:`podium.metrics.family.Family.seeks` says it."""

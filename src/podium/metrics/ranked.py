@@ -17,10 +17,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from llvmlite import ir
-from numba import carray, njit, types
+from numba import carray, types
 from numba.extending import intrinsic
 
 from podium.numerics.calls import pointer
+from podium.numerics.compiling import njit
 
 SIGNATURE = types.float64(types.int64, types.int64, types.float64)
 WHOLE_LIST = np.iinfo(np.int64).max
@@ -65,7 +66,7 @@ class RankedList(NamedTuple):
     """(n,) integers to work with."""
 
 
-@intrinsic
+@intrinsic  # type: ignore[untyped-decorator]
 def call_family(_: Any, function: Any, address: Any, cutoff: Any, parameter: Any) -> Any:
     """Call the C function at the address ``function`` with a list's table, a cutoff and a parameter."""
 

@@ -6,9 +6,9 @@ after the last of the documents tied with the one at rank ``r``; within a group 
 """
 
 import numpy as np
-from numba import njit
 
 from podium.core.arrays import Array
+from podium.numerics.compiling import njit
 from podium.numerics.sorting import descending
 
 DEEP = 64
@@ -28,7 +28,7 @@ def score_at(scores: Array, depth: int, best: Array) -> float:
                 best[place] = best[place - 1]
                 place -= 1
             best[place] = score
-    return best[last]  # type: ignore[no-any-return]
+    return best[last]
 
 
 @njit(error_model="numpy")

@@ -64,8 +64,8 @@ class Blend(BaseRanker):
     normalize: ClassVar[None] = None  # type: ignore[misc]
     random_state: ClassVar[None] = None  # type: ignore[misc]
     verbose: ClassVar[int] = 0  # type: ignore[misc]
-    rankers_: list[tuple[str, Any]]  # type: ignore[misc]
-    weights_: np.ndarray  # type: ignore[misc]
+    rankers_: list[tuple[str, Any]]
+    weights_: np.ndarray
 
     def _train(self, given: TrainingInput) -> Fit:
         named = list(self._named())

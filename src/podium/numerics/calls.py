@@ -134,7 +134,7 @@ def address_of(array: Array) -> int:
     return int(array.__array_interface__["data"][0])
 
 
-@intrinsic
+@intrinsic  # type: ignore[untyped-decorator]
 def call_function(
     _: Any, function: Any, table: Any, query: Any, start: Any, stop: Any, block: Any, scale: Any, out: Any, n_out: Any
 ) -> Any:
@@ -147,7 +147,7 @@ def call_function(
     return types.int64(types.int64, *_ARGUMENTS), generate
 
 
-@intrinsic
+@intrinsic  # type: ignore[untyped-decorator]
 def pointer(_: Any, address: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return builder.inttoptr(args[0], context.get_value_type(types.voidptr))
@@ -155,7 +155,7 @@ def pointer(_: Any, address: Any) -> Any:
     return types.voidptr(types.int64), generate
 
 
-@intrinsic
+@intrinsic  # type: ignore[untyped-decorator]
 def unpack(_: Any, table: Any, kind: Any) -> Any:
     """Return the tuple of type ``kind`` that :func:`pack` laid out at the address ``table``."""
 

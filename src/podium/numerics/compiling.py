@@ -10,11 +10,22 @@ from functools import cache
 from hashlib import sha1
 from pathlib import Path
 from types import FunctionType
-from typing import Any
+from typing import Any, TypeVar
 
-from numba import njit
+import numba
 
 Kernel = Callable[..., Any]
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def njit(**options: Any) -> Callable[[Function], Function]:
+    """Return Numba's decorator; what it compiles has, for type checkers, the type of the function."""
+    return numba.njit(**options)
+
+
+def uncompiled(function: Any) -> Any:
+    """Return the Python function that was compiled; anything else as it is."""
+    return getattr(function, "py_func", function)
 
 
 def unbound(*_: Any) -> Any:
@@ -26,7 +37,7 @@ def compiled(function: Callable[..., Any]) -> Kernel:
     """Compile a function that calls functions of other files, and cache it for later processes."""
     copy = with_globals(function)
     _rename(copy, function.__name__, copy.__code__.co_filename, _digest(source_files(function)))
-    return njit(cache=True, nogil=True, error_model="numpy")(copy)  # type: ignore[no-any-return]
+    return njit(cache=True, nogil=True, error_model="numpy")(copy)
 
 
 def specialize(
@@ -39,7 +50,7 @@ def specialize(
     Numba caches a function with the file it stands in: the copy claims to stand in the kernel's. A kernel from outside
     Podium may be redefined without a trace (in a notebook, say): what is made of it is compiled anew in each process.
     """
-    python_kernel = kernel.py_func  # type: ignore[attr-defined]
+    python_kernel = uncompiled(kernel)
     copy = with_globals(template, kernel=kernel, __name__=kernel.__module__, **names)
     digest = _digest(source_files(python_kernel) | source_files(template) | files, variant)
     _rename(copy, f"{template.__name__}_{kernel.__name__}", python_kernel.__code__.co_filename, digest)
@@ -54,7 +65,7 @@ def with_globals(template: Callable[..., Any], **names: Any) -> FunctionType:
 def source_files(function: Any, seen: set[Any] | None = None) -> set[str]:
     """Return the files of a function and of all functions it calls by a global name."""
     seen = set() if seen is None else seen
-    function = getattr(function, "py_func", function)
+    function = uncompiled(function)
     if not isinstance(function, FunctionType) or function in seen or not function.__module__.startswith("podium"):
         return set()
     seen.add(function)

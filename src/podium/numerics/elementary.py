@@ -14,8 +14,10 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic, overload
+
+from podium.numerics.compiling import njit
 
 # For kernels that use these: sums may be reordered (so that they vectorize) and multiplications fused, but NaN
 # and infinity keep their meaning.

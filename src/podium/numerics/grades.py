@@ -12,8 +12,8 @@ the runs' ends: grade ``g`` of query ``q`` is ``order[b[g]:b[g + 1]]`` where ``b
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from podium.numerics.compiling import njit
 from podium.numerics.kernels import OneList, own
 from podium.numerics.pool import share
 from podium.numerics.random import integer

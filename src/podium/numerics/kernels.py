@@ -16,11 +16,11 @@ import ctypes
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import carray, njit
+from numba import carray
 from numba.extending import is_jitted
 
 from podium.numerics.calls import OK, Call, Routine, make_routine, pack, pointer, unpack
-from podium.numerics.compiling import Kernel, unbound
+from podium.numerics.compiling import Kernel, njit, unbound
 
 
 class OneList(NamedTuple):

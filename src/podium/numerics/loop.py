@@ -20,10 +20,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from podium.numerics.calls import NOTHING, OK, Call, Routine, call_function
-from podium.numerics.compiling import compiled
+from podium.numerics.compiling import compiled, njit
 from podium.numerics.optimizers import Optimizer, take_step
 from podium.numerics.pool import share
 

@@ -3,7 +3,8 @@
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
+
+from podium.numerics.compiling import njit
 
 OPTIMIZERS = ("sgd", "momentum", "adam")
 SGD, MOMENTUM, ADAM = range(3)

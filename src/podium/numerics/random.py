@@ -6,7 +6,8 @@ OOPSLA 2014).
 """
 
 import numpy as np
-from numba import njit
+
+from podium.numerics.compiling import njit
 
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 

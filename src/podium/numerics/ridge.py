@@ -3,9 +3,9 @@
 import math
 
 import numpy as np
-from numba import njit
 
 from podium.core.arrays import Array
+from podium.numerics.compiling import njit
 from podium.numerics.pool import share
 
 

@@ -1,8 +1,8 @@
 """Stable order of one query's scores or labels, best first."""
 
 import numpy as np
-from numba import njit
 
+from podium.numerics.compiling import njit
 from podium.numerics.elementary import reinterpret
 
 COUNTING = 200
@@ -59,10 +59,10 @@ def _by_digits(x: np.ndarray, order: np.ndarray) -> None:
             starts[bucket] = total
             total += size
         for i in range(n):
-            bucket = _digit(keys[i], shift)
-            moved_keys[starts[bucket]] = keys[i]
-            moved[starts[bucket]] = order[i]
-            starts[bucket] += 1
+            digit = _digit(keys[i], shift)
+            moved_keys[starts[digit]] = keys[i]
+            moved[starts[digit]] = order[i]
+            starts[digit] += 1
         for i in range(n):
             keys[i] = moved_keys[i]
             order[i] = moved[i]

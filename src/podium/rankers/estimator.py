@@ -263,7 +263,7 @@ class BaseRanker(FittedEstimator):
         return self._standardized(self._within_query(queries))
 
     def _within_query(self, queries: Queries) -> Queries:
-        return queries.normalized(self.normalize) if self.normalize in WITHIN_QUERY else queries  # type: ignore[arg-type]
+        return queries.normalized(self.normalize) if self.normalize in WITHIN_QUERY else queries
 
     def _standardize(self, queries: Queries, scorer: Scorer) -> Standardization | None:
         """Learn the standardization, if there is to be one; return it if the scorer takes it into its model."""

@@ -62,4 +62,4 @@ class Ranker(TreeMethods):
             reached = part not in params and any(name.startswith(f"{part}__") for name in params)
             if reached and getattr(self, part) is None:
                 setattr(self, part, getattr(self, f"_{part}")())
-        return super().set_params(**params)  # type: ignore[no-any-return]
+        return super().set_params(**params)

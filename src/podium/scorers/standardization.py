@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from scipy import sparse
 
 from podium.data.features import Features
 from podium.data.queries import Queries
+from podium.numerics.compiling import njit
 from podium.numerics.pool import share
 
 _ROWS = 8192  # per chunk: fixed, so that the sums are the same whatever the number of threads

@@ -230,14 +230,14 @@ def _flat(tensor: Any) -> np.ndarray:
     """Return a tensor as a flat float64 array of its own."""
     import torch
 
-    return tensor.detach().to("cpu", torch.float64).reshape(-1).clone().numpy()  # type: ignore[no-any-return]
+    return tensor.detach().to("cpu", torch.float64).reshape(-1).clone().numpy()
 
 
 def _to_array(tensor: Any) -> np.ndarray:
     import torch
 
     tensor = tensor.detach().cpu()
-    return (tensor.float() if tensor.dtype in (torch.float16, torch.bfloat16) else tensor).numpy()  # type: ignore[no-any-return]
+    return (tensor.float() if tensor.dtype in (torch.float16, torch.bfloat16) else tensor).numpy()
 
 
 def _writable(features: np.ndarray) -> np.ndarray:

@@ -9,8 +9,8 @@ with N documents left. On two documents the model is Davidson's with ν = 1.
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from podium.numerics.compiling import njit
 from podium.numerics.elementary import all_finite
 from podium.numerics.grades import own_groups
 from podium.numerics.kernels import Derivatives, OneList

@@ -15,14 +15,13 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from podium.core.arrays import Array
 from podium.core.parameters import require_choice, require_count
 from podium.losses.base import LabeledLists, Loss
 from podium.losses.pmop.geometric import pmop_geometric
 from podium.losses.pmop.sampled import Chains, kernel_for_user_potential, pmop_sampled
-from podium.numerics.compiling import Kernel
+from podium.numerics.compiling import Kernel, njit
 from podium.numerics.elementary import FAST, SAFE_RANGE, all_finite, exp, extent
 from podium.numerics.grades import Groups, own_groups
 from podium.numerics.kernels import Derivatives, OneList
@@ -143,8 +142,8 @@ def pmop(given: OneList, prepared: Any, out: Derivatives) -> float:
         return np.nan  # the caller says which query it is
     low, high = extent(given.scores)
     if high - low <= SAFE_RANGE:
-        return constants[given.query] + _plain(given.scores, order, bounds, high, out.gradient, out.curvature)  # type: ignore[no-any-return]
-    return constants[given.query] + in_logarithms(given.scores, order, bounds, out.gradient, out.curvature)  # type: ignore[no-any-return]
+        return constants[given.query] + _plain(given.scores, order, bounds, high, out.gradient, out.curvature)
+    return constants[given.query] + in_logarithms(given.scores, order, bounds, out.gradient, out.curvature)
 
 
 @njit(fastmath=FAST, error_model="numpy")

@@ -11,9 +11,8 @@ from functools import cache
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
-from podium.numerics.compiling import Kernel, with_globals
+from podium.numerics.compiling import Kernel, njit, uncompiled, with_globals
 from podium.numerics.elementary import all_finite
 from podium.numerics.grades import Groups, own_groups
 from podium.numerics.kernels import Derivatives, OneList
@@ -70,5 +69,5 @@ def pmop_sampled(given: OneList, prepared: Chains, out: Derivatives) -> float:
 def kernel_for_user_potential(log_potential: Callable[..., float]) -> Kernel:
     """Return the same kernel for a user's compiled ``log_potential(scores, members, slope)``."""
     moves = dict(zip(("fill", "sweep", "step", "add_slope"), chain_for(log_potential), strict=True))
-    kernel = with_globals(pmop_sampled.py_func, **moves, __name__=log_potential.__module__)
-    return njit(error_model="numpy")(kernel)  # type: ignore[no-any-return]
+    kernel = with_globals(uncompiled(pmop_sampled), **moves, __name__=log_potential.__module__)
+    return njit(error_model="numpy")(kernel)

@@ -17,7 +17,6 @@ the sum runs over pairs of grid nodes: linear in the list's length.
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from podium.core.parameters import require_choice
 from podium.losses.base import LabeledLists, Loss
@@ -32,6 +31,7 @@ from podium.losses.structrank.sums import (
     graded_full,
     graded_none,
 )
+from podium.numerics.compiling import njit
 from podium.numerics.elementary import all_finite
 from podium.numerics.grades import own_groups
 from podium.numerics.kernels import Derivatives, OneList

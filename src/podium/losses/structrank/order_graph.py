@@ -8,9 +8,9 @@ lower ones.
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from podium.data.preferences import Preferences
+from podium.numerics.compiling import njit
 from podium.numerics.grades import Groups, count_pairs, label_groups
 from podium.numerics.pool import share
 from podium.numerics.random import integer

@@ -7,10 +7,10 @@ Each function adds derivatives to ``out`` and returns the sum and the number (or
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from podium.core.arrays import Array
 from podium.losses.structrank.order_graph import edge_at
+from podium.numerics.compiling import njit
 from podium.numerics.elementary import FAST, exp, log
 from podium.numerics.grades import unequal_pairs
 from podium.numerics.pairs.graded import GradedList, add_pair_gradient, node_differences, pair_histogram

@@ -7,10 +7,9 @@ then (j − 1)(r − 1)/(m − 1) of those before it are expected to be: its par
     r/m · (hits + 1 + (j − 1)(r − 1)/(m − 1)) / (ahead + j)
 """
 
-from numba import njit
-
 from podium.metrics.family import family
 from podium.metrics.ranked import RankedList, ranked_list, tie_group
+from podium.numerics.compiling import njit
 
 
 @family(

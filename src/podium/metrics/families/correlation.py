@@ -17,10 +17,10 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from podium.metrics.family import family
 from podium.metrics.ranked import RankedList, ranked_list
+from podium.numerics.compiling import njit
 from podium.numerics.sorting import descending
 
 OF_PAIRS = {"cutoff": "none", "seeks": "order", "prepared": "scores"}

@@ -21,13 +21,13 @@ def ndcg(address: int, cutoff: int, parameter: float) -> float:
     if shown.rules.zero_ndcg_when_short and cutoff > shown.n_listed and cutoff != WHOLE_LIST:
         return 0.0
     last = min(cutoff, len(shown.grades)) - 1
-    return shown.dcg[last] / shown.ideal[last]  # type: ignore[no-any-return]
+    return shown.dcg[last] / shown.ideal[last]
 
 
 @family("dcg", "discounted cumulative gain", seeks="gain", prepared="gains", bounded=False)
 def dcg(address: int, cutoff: int, parameter: float) -> float:
     shown = ranked_list(address)
-    return shown.dcg[min(cutoff, len(shown.grades)) - 1]  # type: ignore[no-any-return]
+    return shown.dcg[min(cutoff, len(shown.grades)) - 1]
 
 
 @family("meanndcg", "mean of NDCG@1 … NDCG@n", cutoff="none", aliases=("mean-ndcg", "mean_ndcg"), **NORMALIZED)

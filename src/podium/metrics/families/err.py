@@ -16,12 +16,11 @@ since a set of j either leaves the new document out or holds it. All terms are p
 O. Chapelle, D. Metzler, Y. Zhang, P. Grinspan: Expected reciprocal rank for graded relevance, CIKM 2009.
 """
 
-from numba import njit
-
 from podium.core.arrays import Array
 from podium.metrics.family import family
 from podium.metrics.gains import gain
 from podium.metrics.ranked import ranked_list
+from podium.numerics.compiling import njit
 
 
 @family("err", "expected reciprocal rank", seeks="gain", needs_max_grade=True)

@@ -7,10 +7,9 @@ it is that of all retrieved documents. Where tied scores are averaged, hits are 
 exact since they are linear in it. The hit rate is the probability that at least one of the first k is relevant.
 """
 
-from numba import njit
-
 from podium.metrics.family import family
 from podium.metrics.ranked import WHOLE_LIST, RankedList, ranked_list, tie_group
+from podium.numerics.compiling import njit
 
 AT_K = {"cutoff": "required", "prepared": "hits"}
 PAD, _, CLIP = range(3)
@@ -42,7 +41,7 @@ def precision(address: int, cutoff: int, parameter: float) -> float:
 )
 def recall(address: int, cutoff: int, parameter: float) -> float:
     shown = ranked_list(address)
-    return shown.hits[min(cutoff, len(shown.grades)) - 1] / shown.n_relevant  # type: ignore[no-any-return]
+    return shown.hits[min(cutoff, len(shown.grades)) - 1] / shown.n_relevant
 
 
 @family("f1", "harmonic mean of precision and recall", prepared="hits")
@@ -62,7 +61,7 @@ def f1(address: int, cutoff: int, parameter: float) -> float:
 )
 def r_precision(address: int, cutoff: int, parameter: float) -> float:
     shown = ranked_list(address)
-    return shown.hits[min(shown.n_relevant, len(shown.grades)) - 1] / shown.n_relevant  # type: ignore[no-any-return]
+    return shown.hits[min(shown.n_relevant, len(shown.grades)) - 1] / shown.n_relevant
 
 
 @family(

@@ -13,9 +13,9 @@ apart. A step costs a binary search in the sorted scores for each end.
 import math
 
 import numpy as np
-from numba import njit
 
 from podium.core.arrays import Array
+from podium.numerics.compiling import njit
 from podium.numerics.intervals.chain import SortedGrades, count_below
 
 MAX_STEPS = 200

@@ -22,7 +22,8 @@ knots' places before and after each spring. The cost is that of sorting, plus do
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
+
+from podium.numerics.compiling import njit
 
 
 class SortedGrades(NamedTuple):

@@ -3,9 +3,8 @@
 from collections.abc import Callable
 
 import numpy as np
-from numba import njit
 
-from podium.numerics.compiling import Kernel, unbound, with_globals
+from podium.numerics.compiling import Kernel, njit, unbound, with_globals
 from podium.numerics.elementary import FAST
 
 
@@ -16,7 +15,7 @@ def over_pairs(pair: Kernel) -> Callable[..., float]:
     which lie side by side in label order, vectorizes.
     """
     loop = with_globals(_over_pairs, pair=pair)
-    return njit(fastmath=FAST, error_model="numpy")(loop)  # type: ignore[no-any-return]
+    return njit(fastmath=FAST, error_model="numpy")(loop)
 
 
 pair: Kernel = unbound

@@ -7,8 +7,8 @@ serves every pairwise loss.
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from podium.numerics.compiling import njit
 from podium.numerics.pairs.grid import Grid, correlate, gather, spread
 
 

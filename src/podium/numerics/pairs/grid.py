@@ -18,8 +18,8 @@ of its worst place everywhere, and would need more nodes the wider the range is,
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from podium.numerics.compiling import njit
 from podium.numerics.elementary import extent
 
 STENCIL = 12

@@ -13,9 +13,9 @@ certain (to within 1e-17) are not tossed: a list with well separated scores cost
 import math
 
 import numpy as np
-from numba import njit
 
 from podium.core.arrays import Array
+from podium.numerics.compiling import njit
 from podium.numerics.elementary import FAST, exp
 
 APPROXIMATIONS = ("binomial", "normal")
@@ -139,7 +139,7 @@ def expected_normal(chance: Array, n_above: int, worth: Array, slope: Array) -> 
     mean, variance = _moments(chance, n_above)
     if variance < _LEAST_VARIANCE:
         slope[:] = 0.0
-        return worth[int(mean + 0.5)]  # type: ignore[no-any-return]
+        return worth[int(mean + 0.5)]
     deviation = math.sqrt(variance)
     low, high = _span(mean, deviation, len(worth))
     value, of_mean, of_variance = worth[high + 1], 0.0, 0.0
@@ -152,7 +152,7 @@ def expected_normal(chance: Array, n_above: int, worth: Array, slope: Array) -> 
         of_variance -= 0.5 * density * z / deviation
     for i in range(len(chance)):
         slope[i] = of_mean + of_variance * (1.0 - 2.0 * chance[i])
-    return value  # type: ignore[no-any-return]
+    return value
 
 
 @njit(error_model="numpy")

@@ -14,8 +14,8 @@ Zemel, "BoltzRank", ICML 2009, section 4.2, here for any number of grades).
 """
 
 import numpy as np
-from numba import njit
 
+from podium.numerics.compiling import njit
 from podium.numerics.random import integer
 
 TOP_SHARE, LOWER_SHARE = 0.35, 0.20

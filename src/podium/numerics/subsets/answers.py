@@ -13,8 +13,8 @@ one by one.
 import math
 
 import numpy as np
-from numba import njit
 
+from podium.numerics.compiling import njit
 from podium.numerics.pool import share
 from podium.numerics.random import uniform
 from podium.numerics.subsets.sampling import GEOMETRIC

@@ -17,7 +17,8 @@ Sizes m that cannot matter (by a bound on e_m against one on Z) are skipped: abo
 import math
 
 import numpy as np
-from numba import njit
+
+from podium.numerics.compiling import njit
 
 LONGEST = 1000
 """The longest list summed: C(1000, 500) is 3e299, close to the largest floating-point number."""

@@ -14,8 +14,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from podium.numerics.compiling import njit
 from podium.numerics.random import uniform
 from podium.numerics.subsets.sampling import log_binomial, propose_subset
 

@@ -8,9 +8,9 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from podium.core.arrays import Array
+from podium.numerics.compiling import njit
 from podium.numerics.elementary import FAST
 
 STEEPEST = 300.0

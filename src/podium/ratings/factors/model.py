@@ -8,10 +8,10 @@ from functools import cached_property
 from typing import Self
 
 import numpy as np
-from numba import njit
 
 from podium.core.arrays import Array, Arrays, require_array
 from podium.data.queries import Queries
+from podium.numerics.compiling import njit
 from podium.numerics.pool import share
 from podium.scorers.base import Model, Scorer
 

@@ -174,7 +174,7 @@ for _name, _parameters, _summary, _strengths in (
 ):
     RATING_METHODS.add(
         _name,
-        partial(CoFiRank, **_parameters),  # type: ignore[arg-type]
+        partial(CoFiRank, **_parameters),
         _summary,
         "Weimer et al., NIPS 2007",
         "factors",

@@ -125,7 +125,7 @@ class FactorPreset(RatingRanker):
             validation = _with_prior_scores(validation, others, scale)
         watched = {"validation": validation, "callback": callback, "verbose": self.verbose}
         watched["scales_penalties"] = False  # a user's penalty weighs against all of that user's ratings
-        problem = Problem(self._loss(), scorer, queries, rng=rng, **watched)  # type: ignore[arg-type]
+        problem = Problem(self._loss(), scorer, queries, rng=rng, **watched)
         fit = self._trainer(validation is not None).fit(problem)
         assert isinstance(fit.model, FactorParameters)
         self.prior_weights_ = fit.model.mix * scale

@@ -8,10 +8,11 @@ their type; sums are float64.
 from typing import Any
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numba.extending import overload
 
 from podium.data.features import Features
+from podium.numerics.compiling import njit
 
 REORDER = {"contract", "reassoc", "nsz"}  # lets sums vectorize; infinities and NaN keep their meaning
 

@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg.cython_blas  # noqa: F401  np.dot in compiled code is this; loaded here, thread limits can reach it
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic
 
 from podium.data.features import Features
+from podium.numerics.compiling import njit
 from podium.numerics.elementary import FAST, exp
 from podium.numerics.forward import HEIGHT, RELU, SLOPE, TANH
 

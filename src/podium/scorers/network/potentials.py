@@ -18,11 +18,11 @@ at a time and never stored; going back recomputes them. A list of m documents ta
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numba import njit
 
 from podium.core.arrays import Array
 from podium.core.parameters import require_choice, require_count, require_number
 from podium.data.queries import Queries
+from podium.numerics.compiling import njit
 from podium.numerics.elementary import FAST, exp
 from podium.numerics.forward import HEIGHT, SLOPE, TANH
 from podium.scorers.compiled import Kernels

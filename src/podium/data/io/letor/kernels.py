@@ -9,11 +9,11 @@ knows its rows; :func:`parse` fills them. Each chunk writes only its own rows.
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from podium.data.io.parsing.decimals import EXACT, MALFORMED, MINUS, SHORT_READ, UNSURE, parse_number, parse_short
 from podium.data.io.parsing.lines import CARRIAGE_RETURN, HASH, SPACE, TAB, end_of_line, is_blank, skip_blanks
 from podium.data.io.parsing.simd import WIDE, byte_at, count_ones, equal_to, leading_zeros, load_word, trailing_zeros
+from podium.numerics.compiling import njit
 from podium.numerics.sorting import descending
 
 NO_PROBLEM, END_OF_FEATURES, BAD_LABEL, LABEL_NOT_FINITE, NO_QID, EMPTY_QID, MISPLACED_QID = range(7)

@@ -15,7 +15,6 @@ There are three ways, each exact where it applies:
 import math
 
 import numpy as np
-from numba import njit
 
 from podium.data.io.parsing.simd import (
     byte_at,
@@ -26,6 +25,7 @@ from podium.data.io.parsing.simd import (
     load_word,
     load_word_unchecked,
 )
+from podium.numerics.compiling import njit
 
 EXACT, UNSURE, MALFORMED = 0, 1, 2
 

@@ -5,9 +5,9 @@
 from itertools import pairwise
 
 import numpy as np
-from numba import njit
 
 from podium.data.io.parsing.simd import NEWLINE, WIDE, byte_at, equal_to, trailing_zeros
+from podium.numerics.compiling import njit
 
 CHUNK_BYTES = 1 << 21
 SPACE, TAB, CARRIAGE_RETURN, HASH = b" \t\r#"

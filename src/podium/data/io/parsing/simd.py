@@ -10,9 +10,11 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
+
+from podium.numerics.compiling import njit
 
 NEWLINE = 10
 WIDE = 32
@@ -54,7 +56,7 @@ def _compare_many(n: int, operator: str) -> Callable[..., Any]:
 
         return types.uint64(buffer, types.int64, types.uint8), codegen
 
-    return intrinsic(compare)  # type: ignore[no-any-return]
+    return intrinsic(compare)
 
 
 _equal_many = _compare_many(WIDE, "==")
@@ -70,7 +72,7 @@ def _bit_counter(instruction: Callable[[Any, Any], Any]) -> Callable[..., Any]:
 
         return types.int64(types.uint64), codegen
 
-    return intrinsic(count)  # type: ignore[no-any-return]
+    return intrinsic(count)
 
 
 _DEFINED_FOR_ZERO = ir.Constant(ir.IntType(1), 0)
