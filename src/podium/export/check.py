@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from podium.data.normalize import WITHIN_QUERY
 from podium.data.queries import Queries
 from podium.export.portable import unwrapped
 from podium.export.target import Target, find
+from podium.numerics.compiling import njit
 from podium.scorers.base import Model
 from podium.scorers.network.mlp import MLPModel
 from podium.scorers.thresholds import StepModel

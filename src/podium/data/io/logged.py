@@ -246,7 +246,7 @@ def _opensearch_rows(response: Mapping[str, Any], query: str | None, source: Sou
                 clash = next((f for f in logged if f in features), None) if isinstance(logged, dict) else None
                 if clash is not None:
                     raise ValueError(f"the hit {name!r} has the feature {clash!r} in two logs: ask for one of them")
-                features.update(logged)  # type: ignore[arg-type]
+                features.update(logged)
         named = query
         if named is None:
             named = next((text.removeprefix(_NAMED) for text in names if text.startswith(_NAMED)), None)

@@ -103,7 +103,7 @@ class Workers:
                     worker.task = None
                 return
             for pipe in ready:
-                worker = busy[pipe]  # type: ignore[index]
+                worker = busy[pipe]
                 if worker.receive():
                     task, worker.task = worker.task, None
                     yield task, worker.outcome  # type: ignore[misc]

@@ -17,9 +17,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic
 
+from podium.numerics.compiling import njit
 from podium.numerics.trees.columns import Columns, load_column, make_columns, thresholds_as
 from podium.numerics.trees.forest import Forest
 

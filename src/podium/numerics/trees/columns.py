@@ -13,8 +13,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from podium.numerics.compiling import njit
 from podium.numerics.trees.forest import NEVER, ZERO, Forest
 
 TINY = np.float32(1e-35)

@@ -11,9 +11,8 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
-from podium.numerics.compiling import Kernel, compiled, unbound, with_globals
+from podium.numerics.compiling import Kernel, compiled, njit, unbound, with_globals
 from podium.numerics.pool import share
 from podium.numerics.trees.bit_vectors import BLOCK, MOST_LEAVES, BitVectors, bit_vectors, score_block_by_bits
 from podium.numerics.trees.forest import Forest

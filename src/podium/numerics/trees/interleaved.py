@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from podium.numerics.compiling import njit
 from podium.numerics.trees.columns import Columns, load_column, make_columns, thresholds_as
 from podium.numerics.trees.forest import Forest
 
