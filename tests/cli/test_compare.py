@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -88,17 +89,8 @@ def test_methods(podium_command):
 
 
 MINE = """
-import numpy as np
 import podium
-from sklearn.base import BaseEstimator
-
-class Feature(BaseEstimator):
-    def __init__(self, number=0):
-        self.number = number
-    def fit(self, queries):
-        return self
-    def predict(self, queries):
-        return np.asarray(queries.features[:, self.number], float)
+from feature_ranker import Feature
 
 ranker = Feature()
 searched = Feature(), {"number": [0, 1, 2]}
@@ -112,6 +104,7 @@ first_is_good = podium.metrics.define("first_is_good", first)
 
 
 def test_names_of_objects_on_the_command_line(podium_command, tmp_path, monkeypatch):
+    (tmp_path / "feature_ranker.py").write_text((Path(__file__).parents[1] / "feature_ranker.py").read_text())
     (tmp_path / "mine_parts.py").write_text(MINE)
     monkeypatch.chdir(tmp_path)
     queries = podium.make_queries(n_queries=30, n_documents=8, n_features=5, random_state=3)

@@ -107,3 +107,15 @@ def test_functions_are_shown_by_name() -> None:
         function: object
 
     assert repr(Holds(test_wrong_arguments_are_refused)) == "Holds(function=test_wrong_arguments_are_refused)"
+
+
+def test_facts_as_keywords_of_the_class() -> None:
+    class Value(Parameterized):
+        quick: ClassVar[bool] = False
+
+    class Quick(Value, quick=True):
+        size: int = 1
+
+    assert (Value.quick, Quick.quick, repr(Quick(2))) == (False, True, "Quick(size=2)")
+    with pytest.raises(TypeError, match="Slow: there is no fact named 'quik'"):
+        type("Slow", (Value,), {}, quik=False)

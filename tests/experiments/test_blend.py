@@ -6,7 +6,6 @@ import sqlite3
 
 import numpy as np
 import pytest
-from sklearn.base import BaseEstimator
 
 import podium
 from podium import Queries
@@ -21,19 +20,7 @@ from podium.metrics import metric
 from podium.numerics.forward import mean_ranks
 from podium.rankers.methods import METHODS
 
-
-class Feature(BaseEstimator):
-    """Scores by one feature; fails if there is no such feature."""
-
-    def __init__(self, number=0):
-        self.number = number
-
-    def fit(self, queries, eval_set=None, eval_metric=None):
-        return self
-
-    def predict(self, queries):
-        return np.asarray(queries.features[:, self.number], float)
-
+from ..feature_ranker import Feature
 
 RANKERS = {"a": Feature(0), "b": Feature(1), "c": Feature(2), "blend": None}
 

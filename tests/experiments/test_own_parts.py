@@ -4,25 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from sklearn.base import BaseEstimator
 from sklearn.linear_model import Ridge
 
 import podium
 from podium.rankers.methods import Method
 from podium.rankers.spaces import LogUniform
 
-
-class Feature(BaseEstimator):
-    """Scores by one feature; knows only queries."""
-
-    def __init__(self, number=0):
-        self.number = number
-
-    def fit(self, queries):
-        return self
-
-    def predict(self, queries):
-        return np.asarray(queries.features[:, self.number], float)
+from ..feature_ranker import Feature
 
 
 def squared(scores, labels):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.stats import rankdata
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 import podium
@@ -13,6 +13,8 @@ from podium import Blend
 from podium.models.blend import kind_of
 from podium.numerics.forward import mean_ranks
 from podium.rankers.methods import METHODS
+
+from ..feature_ranker import Feature
 
 
 @pytest.fixture(scope="module")
@@ -29,19 +31,6 @@ def members():
 @pytest.fixture(scope="module")
 def fitted(queries, members):
     return Blend(members).fit(queries, eval_set=queries, eval_metric="map")
-
-
-class Feature(BaseEstimator):
-    """Scores by one feature."""
-
-    def __init__(self, number=0):
-        self.number = number
-
-    def fit(self, queries):
-        return self
-
-    def predict(self, queries):
-        return np.asarray(queries.features[:, self.number], float)
 
 
 def test_ranks_within_queries():

@@ -14,7 +14,17 @@ from podium.core.registry import Registered
 
 
 class Parameterized(Fields, Registered):
-    """Base class of values made of parameters (see :mod:`podium.core.fields`), with ``repr`` and equality."""
+    """Base class of values made of parameters (see :mod:`podium.core.fields`), with ``repr`` and equality.
+
+    A subclass may give the values of class attributes that its base class declares as keywords: these are facts of it.
+    """
+
+    def __init_subclass__(cls, **facts: Any) -> None:
+        for name, value in facts.items():
+            if not any(name in inspect.get_annotations(base) for base in cls.__mro__):
+                raise TypeError(f"{cls.__name__}: there is no fact named {name!r} to declare")
+            setattr(cls, name, value)
+        super().__init_subclass__()
 
     @classmethod
     def parameter_names(cls) -> list[str]:

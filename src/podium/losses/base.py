@@ -114,13 +114,6 @@ class Loss(Parameterized):
     cost: ClassVar[str] = "n"
     """Operations for a list of n documents, for readers."""
 
-    def __init_subclass__(cls, **facts: Any) -> None:
-        for name, value in facts.items():
-            if not hasattr(Loss, name):
-                raise TypeError(f"{cls.__name__}: losses have no fact named {name!r}")
-            setattr(cls, name, value)
-        super().__init_subclass__()
-
     @property
     def n_parameters(self) -> int:
         """How many parameters the loss itself learns."""

@@ -27,9 +27,7 @@ N_ORDERS = 8
 """By default."""
 
 
-class ListMLELoss(
-    Loss, convex=True, has_curvature=True, exact_curvature=True, keeps_float32=True, sums_documents=True
-):
+class ListMLELoss(Loss, convex=True, has_curvature=True, exact_curvature=True, keeps_float32=True, sums_documents=True):
     """Negative log-likelihood of the labels' order under the Plackett-Luce model.
 
     The model knows no ties, grades do: among equal labels some order must be taken as the truth, and the choice moves

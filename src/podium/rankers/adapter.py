@@ -7,7 +7,7 @@ none of them needs to be installed.
 import inspect
 import sys
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
@@ -120,11 +120,8 @@ class EstimatorModel(Model):
         return scores.reshape(-1)
 
 
-class _Adapted(Scorer):
-    """Stands for the estimator where a ranker is asked for its scorer."""
-
-    accepts_missing: ClassVar[bool] = True  # the estimator itself refuses what it cannot take
-    model_class: ClassVar[type[Model]] = EstimatorModel
+class _Adapted(Scorer, accepts_missing=True, model_class=EstimatorModel):
+    """Stands for the estimator where a ranker is asked for its scorer; it refuses itself what it cannot take."""
 
 
 def _lists(taken: Mapping[str, Any], queries: Queries, prefix: str = "") -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """Scores without information: a hash of each row's features."""
 
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -43,8 +43,5 @@ class HashModel(Model):
         return cls(int(seed))
 
 
-class Hash(Scorer):
+class Hash(Scorer, accepts_missing=True, model_class=HashModel):
     """The scorer of a ranker that learns nothing."""
-
-    accepts_missing: ClassVar[bool] = True
-    model_class: ClassVar[type[HashModel]] = HashModel

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import ClassVar, Self
+from typing import Self
 
 import numpy as np
 
@@ -57,7 +57,7 @@ class FunctionModel(SmoothModel):
         return cls(theta, n_features, scorer)
 
 
-class FunctionScorer(Scorer):
+class FunctionScorer(Scorer, model_class=FunctionModel):
     """Base class for scorers of your own: say how many parameters there are, and how they make scores.
 
     A subclass defines :meth:`n_parameters` and :meth:`forward`; every trainer then trains it on every loss. Features
@@ -92,8 +92,6 @@ class FunctionScorer(Scorer):
     """
 
     l2: float = 0.0
-
-    model_class: ClassVar[type[FunctionModel]] = FunctionModel
 
     def n_parameters(self, n_features: int) -> int:
         """Return the number of parameters for this number of features."""

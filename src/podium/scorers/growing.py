@@ -1,5 +1,7 @@
 """The contract of scorers that grow step by step, and of the models under way."""
 
+from __future__ import annotations
+
 from typing import Protocol, runtime_checkable
 
 import numpy as np

@@ -12,7 +12,7 @@ p = K/ΣK, whose rows sum to 0, the derivative is
 """
 
 from collections.abc import Iterator
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -96,7 +96,7 @@ class KernelModel(SmoothModel):
         return cls(widths, features, grades, None)
 
 
-class Kernel(Scorer):
+class Kernel(Scorer, model_class=KernelModel):
     """Nadaraya-Watson regression on the training documents' grades, one width per feature.
 
     Parameters
@@ -116,8 +116,6 @@ class Kernel(Scorer):
     n_landmarks: int | None = None
     leave_out: str | None = "query"
     initial: str = "uniform"
-
-    model_class: ClassVar[type[KernelModel]] = KernelModel
 
     def start(self, queries: Queries, rng: np.random.Generator, options: StartOptions = PLAIN) -> KernelModel:
         require_choice("initial", self.initial, ("uniform", "ones"))

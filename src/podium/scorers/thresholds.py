@@ -75,10 +75,8 @@ class StepModel(Model):
         )
 
 
-class Steps(Scorer):
+class Steps(Scorer, model_class=StepModel):
     """The scorer of rankers boosted from thresholds on single features."""
-
-    model_class: ClassVar[type[StepModel]] = StepModel
 
 
 def by_column(features: Features) -> np.ndarray | sparse.csc_matrix:

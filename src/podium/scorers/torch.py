@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from copy import deepcopy
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -142,7 +142,7 @@ class TorchModel(SmoothModel):
         return cls.of(module, scorer)
 
 
-class Torch(Scorer):
+class Torch(Scorer, trained_by="stochastic", model_class=TorchModel):
     """Any ``torch.nn.Module`` as a scorer, trained on any loss.
 
     Parameters
@@ -174,9 +174,7 @@ class Torch(Scorer):
     device: str = "cpu"
     l2: float = 0.0
 
-    trained_by: ClassVar[Literal["stochastic"]] = "stochastic"
     supplied_when_loading: ClassVar[tuple[str, ...]] = ("module",)
-    model_class: ClassVar[type[TorchModel]] = TorchModel
 
     @property
     def listwise(self) -> bool:  # type: ignore[override]

@@ -1,6 +1,6 @@
 """Limited-memory BFGS over all training queries at once."""
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from podium.training.objective import Objective
 __all__ = ["LBFGS"]
 
 
-class LBFGS(Trainer):
+class LBFGS(Trainer, needs_gradient=True):
     """SciPy's L-BFGS-B on the mean loss over queries: the trainer for smooth losses and linear scorers.
 
     Parameters
@@ -34,8 +34,6 @@ class LBFGS(Trainer):
     An L1 penalty is solved exactly: each penalized weight is split into its positive and negative part, both bounded by
     zero, so weights that vanish are exact zeros.
     """
-
-    needs_gradient: ClassVar[bool] = True
 
     max_iter: int = 1000
     tolerance: float = 1e-8

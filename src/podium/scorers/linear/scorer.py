@@ -165,7 +165,7 @@ class LinearModel(CompiledModel):
         return cls(np.append(coef, intercept), has_intercept=True)
 
 
-class Linear(Scorer):
+class Linear(Scorer, folds_standardization=True, model_class=LinearModel):
     """Linear scorer: ``score(x) = coef · x``, plus an intercept if the loss depends on one.
 
     Parameters
@@ -180,9 +180,6 @@ class Linear(Scorer):
 
     l1: float = 0.0
     l2: float = 1e-2
-
-    folds_standardization: ClassVar[bool] = True
-    model_class: ClassVar[type[LinearModel]] = LinearModel
 
     def start(self, queries: Queries, rng: np.random.Generator, options: StartOptions = PLAIN) -> LinearModel:
         require_number("l1", self.l1, at_least=0)

@@ -9,7 +9,7 @@ there, and adds what follows for the weights to ``sums``. (One function, since m
 takes seconds.) It uses no other memory than row ``block`` of ``network.scratch``.
 """
 
-from typing import Any, ClassVar, Literal, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -113,11 +113,9 @@ class NetworkModel(CompiledModel):
         return model
 
 
-class NetworkScorer(Scorer):
+class NetworkScorer(Scorer, trained_by="stochastic", folds_standardization=True):
     """A scorer whose models are compiled networks."""
 
-    trained_by: ClassVar[Literal["stochastic"]] = "stochastic"
-    folds_standardization: ClassVar[bool] = True
     model_class: ClassVar[type[NetworkModel]]
     l2: float = 1e-4
 

@@ -85,7 +85,7 @@ def _activated(z: np.ndarray, activation: int) -> tuple[np.ndarray, np.ndarray]:
     return values, z > 0 if activation == RELU else np.ones_like(z)
 
 
-class MLP(NetworkScorer):
+class MLP(NetworkScorer, model_class=MLPModel):
     """Multilayer perceptron on each document's features.
 
     Parameters
@@ -113,8 +113,6 @@ class MLP(NetworkScorer):
     hidden: int | tuple[int, ...] = 5
     activation: str = "tanh"
     output: str = "linear"
-
-    model_class: ClassVar[type[MLPModel]] = MLPModel
 
     def shape(self, n_features: int) -> np.ndarray:
         """Return the network's shape for this many features; raise ValueError for unusable parameters."""

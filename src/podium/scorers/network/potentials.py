@@ -327,7 +327,7 @@ class PotentialsModel(NetworkModel):
         return np.concatenate((is_weight(self.shape[2:]), of_pairs))
 
 
-class Potentials(NetworkScorer):
+class Potentials(NetworkScorer, listwise=True, model_class=PotentialsModel):
     """Individual plus pairwise potentials, one hidden layer each, with scaled tanh units.
 
     A document's score depends on the other documents of its list, so predicting needs query ids.
@@ -350,9 +350,6 @@ class Potentials(NetworkScorer):
     hidden: int = 3
     pair_hidden: int = 5
     pool: str = "sum"
-
-    listwise: ClassVar[bool] = True
-    model_class: ClassVar[type[PotentialsModel]] = PotentialsModel
 
     def shape(self, n_features: int) -> Array:
         """Return the network's shape for this many features; raise ValueError for unusable parameters."""
