@@ -1,7 +1,5 @@
 """Dividing queries into training, validation and test parts; a query is never split."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any, overload
 

@@ -25,11 +25,7 @@ _PARTS = ("user", "item", "rating", "time")
 
 
 def read_ratings(
-    path: FilePath,
-    *,
-    columns: Sequence[str] | None = None,
-    separator: str | None = None,
-    duplicates: str = "last",
+    path: FilePath, *, columns: Sequence[str] | None = None, separator: str | None = None, duplicates: str = "last"
 ) -> Ratings:
     """Read a text file with one rating ``user item rating [time]`` per line, or a Parquet file.
 

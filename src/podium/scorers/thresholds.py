@@ -1,7 +1,5 @@
 """A sum of step functions, each of one feature."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, ClassVar, Self
 

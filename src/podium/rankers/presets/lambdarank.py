@@ -1,7 +1,5 @@
 """LambdaRank: gradients weighted by their effect on NDCG."""
 
-from __future__ import annotations
-
 from podium.core.random_state import seed_of
 from podium.losses import LambdaRankLoss, Loss
 from podium.rankers.estimator import BaseRanker
