@@ -108,7 +108,7 @@ class Auto(BaseRanker):
     pick_: Any
     choice_: AutoChoice
 
-    def fit(  # type: ignore[override]
+    def fit(
         self,
         X: Any,
         y: Any = None,
