@@ -84,3 +84,14 @@ def test_when_time_is_over_at_least_one_query_is_explained(queries):
     ranker = podium.ListNet().fit(queries)
     assert explain_part(ranker, queries, np.arange(5), deadline=0.0).queries.tolist() == [0]
     assert explain_part(object(), queries, np.arange(5), deadline=0.0) is None
+
+
+def test_when_time_is_over_two_documents_of_a_slow_model_are_explained(queries):
+    ranker = podium.BoltzRank(pairwise=True, epochs=1, restarts=1, random_state=0).fit(queries)
+    part = explain_part(ranker, queries, np.array([2, 3]), deadline=0.0)
+    assert part.queries.tolist() == [2]
+    assert (part.documents[0] >= 0).sum() == 2
+    scores = ranker.predict(queries)[queries.offsets[2] : queries.offsets[3]]
+    above = part.contributions[0].sum(axis=1) + part.others[0]
+    difference = np.diff(np.sort(scores)[::-1][:2])[0]
+    assert above[1] - above[0] == pytest.approx(difference, abs=1e-5)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 DOCUMENTS = 20
 """Explained per query: the first of the method's ranking."""
-FEATURES = 12
+FEATURES = 8
 """Shown per query; the others are added up."""
 QUERIES = 200
 """Explained per run, at most."""
@@ -59,7 +59,7 @@ def explain_part(ranker: Any, test: Queries | None, chosen: np.ndarray, deadline
         if time.perf_counter() > deadline and found:
             break
         if test.sizes[q]:
-            how, *parts = _explain_query(ranker, test.take([q]))
+            how, *parts = _explain_query(ranker, test.take([q]), deadline)
             found.append((q, *parts))
             hows[how] = None
     if not found:
@@ -68,11 +68,12 @@ def explain_part(ranker: Any, test: Queries | None, chosen: np.ndarray, deadline
     return ExplainedPart("; ".join(hows), np.array(numbers), *(np.stack(part) for part in arrays))
 
 
-def _explain_query(ranker: BaseRanker, listed: Queries) -> tuple[Any, ...]:
+def _explain_query(ranker: BaseRanker, listed: Queries, deadline: float) -> tuple[Any, ...]:
     seen = ranker._as_trained(listed)
     scores = ranker.model_.scores(seen)
     first = np.argsort(-scores, kind="stable")[:DOCUMENTS]
-    how, parts = _contributions(ranker.model_, seen, first, ranker._scorer().listwise, scores)
+    how, parts = _contributions(ranker.model_, seen, first, ranker._scorer().listwise, scores, deadline)
+    first = first[: len(parts)]
     largest = np.argsort(-np.abs(parts).mean(axis=0), kind="stable")[:FEATURES]
     largest = largest[np.abs(parts[:, largest]).max(axis=0, initial=0.0) > 0]
     rows = listed.features[first][:, largest]
@@ -90,18 +91,22 @@ def _explain_query(ranker: BaseRanker, listed: Queries) -> tuple[Any, ...]:
 
 
 def _contributions(
-    model: Model, seen: Queries, documents: np.ndarray, listwise: bool, scores: np.ndarray
+    model: Model, seen: Queries, documents: np.ndarray, listwise: bool, scores: np.ndarray, deadline: float
 ) -> tuple[str, np.ndarray]:
     """Return how, and the contributions of all features to each document's score, less that of a reference.
 
     The reference is the mean of the list where contributions are quick to compute, else the document in the middle of
-    the ranking: the difference of two rows then still explains the two documents' difference.
+    the ranking: the difference of two rows then still explains the two documents' difference. There, if the time is
+    over, only some documents are explained, at least two.
     """
     if model.contributions_method:
         found = [score_above_mean(model, seen, int(i), listwise) for i in documents]
         return f"{model.contributions_method}; against the mean of the {{unit}}", np.stack([f.values for f in found])
     middle = int(np.argsort(-scores, kind="stable")[len(scores) // 2])
-    found = [score_difference(model, seen, int(i), middle, listwise) for i in documents]
+    found = []
+    for i in documents.tolist():
+        if len(found) < 2 or time.perf_counter() < deadline:
+            found.append(score_difference(model, seen, i, middle, listwise))
     methods = "; ".join(dict.fromkeys(f.method for f in found if f.values.any())) or found[0].method
     return f"{methods}; against the {{item}} in the middle of the ranking", np.stack([f.values for f in found])
 
