@@ -144,6 +144,7 @@ def _joined(terms: Sequence[str], operator: str) -> str:
 
 
 _ALIAS = "d"
+_SQLITE_COLUMNS = 1999
 _TITLE = "SQL"
 _EXPRESSION_USE = """\
 `{file}` is an expression over the columns named below: put it into a query over a table or a view that has them.
@@ -185,8 +186,10 @@ def run_sqlite(path: Path, X: np.ndarray) -> np.ndarray:
     """Return the scores of rows by SQLite."""
     import sqlite3
 
+    names, query = _question(path)
+    if len(names) > _SQLITE_COLUMNS:
+        raise ValueError(f"{path} uses {len(names)} features, and a table of SQLite has at most 2000 columns")
     with closing(sqlite3.connect(":memory:")) as connection:
-        names, query = _question(path, X)
         connection.execute(f"CREATE TABLE documents (number INTEGER{''.join(f', {name} REAL' for name in names)})")
         places = ", ".join("?" * (len(names) + 1))
         rows = ([None if x != x else x for x in row] for row in X[:, list(names.values())].tolist())
@@ -197,8 +200,8 @@ def run_sqlite(path: Path, X: np.ndarray) -> np.ndarray:
 
 def run_duckdb(path: Path, X: np.ndarray) -> np.ndarray:
     """Return the scores of rows by DuckDB."""
+    names, query = _question(path)
     with closing(require_package("duckdb", "duckdb").connect()) as connection:
-        names, query = _question(path, X)
         given = {"number": np.arange(len(X)), **{f"x{j}": np.ascontiguousarray(X[:, j]) for j in names.values()}}
         connection.register("given", given)
         columns = ", ".join(f"CASE WHEN isnan(x{j}) THEN NULL ELSE x{j} END AS {name}" for name, j in names.items())
@@ -206,7 +209,7 @@ def run_duckdb(path: Path, X: np.ndarray) -> np.ndarray:
         return _in_order(connection.execute(query).fetchall())
 
 
-def _question(path: Path, X: np.ndarray) -> tuple[dict[str, int], str]:
+def _question(path: Path) -> tuple[dict[str, int], str]:
     """Return the columns that FILE uses, by quoted name, and a query for the number and the score of each document."""
     text = path.read_text(encoding="utf-8")
     features = json.loads(path.with_name(f"{path.name}.features.json").read_text(encoding="utf-8"))

@@ -44,7 +44,7 @@ def write(model: Trees, options: Options) -> str:
     trees = [_tree(model, t, thresholds, missing_left) for t in range(forest.n_trees)]
     shape = {"num_feature": str(forest.n_features), "num_class": "0", "num_target": "1"}
     learner = {
-        "attributes": {"best_iteration": str(max(len(trees) - 1, 0))},
+        "attributes": {},
         "feature_names": list(names),
         "feature_types": ["c" if j in of_sets else "float" for j in range(forest.n_features)],
         "gradient_booster": {
