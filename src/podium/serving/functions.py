@@ -23,7 +23,14 @@ Facts = Mapping[str, Any]
 
 def _linear(facts: Facts, arrays: Arrays, n: int) -> Function:
     coef, intercept = require_array(arrays, "coef", (n,)), float(require_array(arrays, "intercept", ()))
-    return lambda rows: _finite(rows) @ coef + intercept
+
+    def scores(rows: np.ndarray) -> np.ndarray:
+        result = rows @ coef + intercept
+        if not np.isfinite(result).all():  # as quick as it gets: one number per document
+            _finite(rows)
+        return result
+
+    return scores
 
 
 def _mlp(facts: Facts, arrays: Arrays, n: int) -> Function:

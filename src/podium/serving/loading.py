@@ -20,6 +20,7 @@ from podium.serving.normalize import NORMALIZATIONS
 
 __all__ = ["LoadedScorer", "load"]
 
+_TYPES = (np.dtype(np.float32), np.dtype(np.float64))
 _DEEPEST = 8  # blends within blends
 
 
@@ -54,8 +55,9 @@ class LoadedScorer:
         rows = np.asarray(X)
         if rows.dtype.kind not in "fiub":
             raise ValueError(f"the rows must hold numbers; they are of type {rows.dtype}")
-        if rows.dtype != np.float32 or not (rows.flags.c_contiguous and rows.flags.writeable):
-            rows = np.require(rows, np.float32 if rows.dtype == np.float32 else np.float64, ("C", "W"))
+        flags = rows.flags
+        if rows.dtype not in _TYPES or not (flags.c_contiguous and flags.writeable):  # other arrays compile anew
+            rows = np.require(rows, rows.dtype if rows.dtype in _TYPES else np.float64, ("C", "W"))
         if rows.ndim != 2 or rows.shape[1] != self.n_features:
             raise ValueError(
                 f"score takes the documents of one query, (n, {self.n_features}) numbers; got the shape {rows.shape}"
