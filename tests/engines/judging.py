@@ -15,10 +15,6 @@ TREES = ("RankBoost", "FRank", "trees", "trees, missing values", "one leaf")
 NETWORKS = ("tanh network", "relu network", "tanh output")
 
 
-ZERO = np.float32(1e-35)
-"""LightGBM takes numbers up to this for 0 before it compares them with a threshold."""
-
-
 def around_thresholds(forest: Forest, X: np.ndarray, dtype: type = np.float32) -> np.ndarray:
     """Return rows that reach each split (that any row of X reaches) with values on its threshold and next to it."""
     rows, down, up = [], dtype(-np.inf), dtype(np.inf)
@@ -32,8 +28,6 @@ def around_thresholds(forest: Forest, X: np.ndarray, dtype: type = np.float32) -
             feature, threshold = forest.feature[node], forest.threshold[node]
             near = dtype(threshold)
             for value in (near, np.nextafter(near, down), np.nextafter(near, up)):
-                if abs(value) <= ZERO:
-                    value = dtype(0)
                 row = X[here[0]].astype(dtype)
                 row[feature] = value
                 rows.append(row)

@@ -244,6 +244,16 @@ def _folded(weights: np.ndarray, standardization: Standardization | None) -> tup
     return scaled, -(standardization.mean @ scaled)
 
 
+_ZERO = float(np.float32(1e-35))
+"""LightGBM takes numbers up to this size for 0 before it compares them, and separates 0 from others by it."""
+
+
+def _without_small_numbers(forest: Forest) -> Forest:
+    """Return the trees for systems that compare numbers as they are: -1e-35, which counts as 0, must go right."""
+    negative = (forest.threshold == -_ZERO) & ~forest.categorical
+    return replace(forest, threshold=np.where(negative, np.nextafter(-_ZERO, -np.inf), forest.threshold))
+
+
 def _layers(model: MLPModel, standardization: Standardization | None) -> tuple[Layer, ...]:
     hidden, output, *sizes = model.shape.tolist()
     layers, at, height = [], 0, 1.0
