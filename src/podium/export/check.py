@@ -99,8 +99,8 @@ class ExportCheck:
         if self._too_coarse:
             lines.append(
                 f"  TOO COARSE: {self.n_differing_ties:,} of {self.n_pairs:,} pairs of documents are lost because "
-                f"float32 does not tell scores apart {self.tie:.2g} apart. Train with features of moderate size "
-                '(normalize="standard"), or subtract a constant from those that are large everywhere'
+                f"float32 does not tell apart scores that differ by {self.tie:.2g}. Subtract a constant from features "
+                "that are large everywhere, in the training data and in the target"
             )
         elif self.n_differing_ties:
             lines.append(f"  pairs in a different order, but tied in float32: {self.n_differing_ties:,}")
@@ -111,7 +111,7 @@ class ExportCheck:
         if self.n_differing_rounded < self.n_differing:
             lines.append(
                 f"  {self.n_differing - self.n_differing_rounded:,} of them because features are rounded to float32 "
-                "there, which these data need more digits than"
+                "there, and these data have more digits"
             )
         for pair in self.differing:
             (first, second), here, there = pair.documents, pair.python, pair.target

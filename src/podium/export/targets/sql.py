@@ -154,9 +154,8 @@ SELECT *, ( … the expression … ) AS score FROM documents ORDER BY score DESC
 ```"""
 _SELECT_USE = "`{file}` is a query: it returns all columns of the table, and the score of each row as `score`."
 _NULLS = "NULL is a missing value, which the model's trees send to the side chosen in training. NaN is not NULL."
-_COMPLETE = (
-    "The model knows no missing values: where a feature is NULL, so is the score, or a rule on it does not hold."
-)
+_AS_ZERO = "The model was trained without missing values: NULL counts as 0. NaN is not NULL."
+_NO_SCORE = "The model knows no missing values: where a feature is NULL, so is the score."
 _QUOTES = (
     "The columns must exist and be numbers. SQLite takes a quoted name that is no column for a text, without an error; "
     "in the form of a query (option `table`) names are bound to the table, and a missing column is an error."
@@ -176,10 +175,11 @@ def write(model: Linear | Trees, options: Options) -> str:
 
 
 def companions(model: Linear | Trees, file: str, options: Options) -> dict[str, str]:
-    takes_missing = isinstance(model, Trees) and bool((model.forest.missing != NEVER).any())
     usage = _SELECT_USE if "table" in options else _EXPRESSION_USE
-    notes = [_NULLS if takes_missing else _COMPLETE, _QUOTES]
-    return beside(model.feature_names, file, "a ranking model for SQL", usage, notes)
+    nulls = _NO_SCORE
+    if isinstance(model, Trees):
+        nulls = _NULLS if (model.forest.missing != NEVER).any() else _AS_ZERO
+    return beside(model.feature_names, file, "a ranking model for SQL", usage, [nulls, _QUOTES])
 
 
 def run_sqlite(path: Path, X: np.ndarray) -> np.ndarray:
