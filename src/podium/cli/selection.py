@@ -89,6 +89,10 @@ def check(arguments: argparse.Namespace) -> None:
         raise ValueError("--data goes with --from-run")
     if arguments.target is not None and arguments.method != AUTO:
         raise ValueError("--for goes with --method auto")
+    if arguments.target is not None:
+        from podium.export.target import find
+
+        find(arguments.target)  # a mistake in the name should not surface after the search
     if (arguments.search or arguments.budget) and not arguments.tune:
         raise ValueError("--search and --budget go with --tune")
     if arguments.minutes and not searching:

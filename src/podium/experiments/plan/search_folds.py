@@ -49,7 +49,9 @@ class SearchFolds:
         else:
             k = min(k, len(queries))
             if k < 2:
-                raise ValueError("cross-validation needs two queries or more; give validation queries (eval_set)")
+                raise ValueError(
+                    "cross-validation needs two queries or more; give validation queries (eval_set, --valid)"
+                )
             self.protocol = CrossValidation(k)
             self.folds = [f"fold {i}" for i in range(1, k + 1)]
             self._part = np.arange(len(queries)) % k

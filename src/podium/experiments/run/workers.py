@@ -127,7 +127,7 @@ class _Worker:
             spawn = get_context("spawn")
             self.pipe, theirs = spawn.Pipe()
             self.process = spawn.Process(target=_serve, args=(theirs,), daemon=True)
-            with _thread_limits(threads):
+            with _thread_limits(threads), _interrupts_held():
                 self.process.start()
             theirs.close()
         self.task = task
@@ -140,7 +140,7 @@ class _Worker:
         """Take in what the process sent; True if that was the outcome of its task, not only that it is up."""
         try:
             kind, value = self.pipe.recv()
-        except EOFError:
+        except (EOFError, ConnectionResetError):  # the latter if it died before it read its task
             assert self.process is not None
             self.process.join()
             code, was_ready = self.process.exitcode, self.ready
@@ -224,6 +224,19 @@ def _thread_limits(threads: int) -> Iterator[None]:
                 del os.environ[name]
             else:
                 os.environ[name] = value
+
+
+@contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """Start a process that Ctrl-C never reaches, not even while it starts; for this one it waits until the end."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _describe_exit(code: int | None) -> str:
