@@ -266,6 +266,27 @@ def test_distilling(podium_command, files, tmp_path):
     assert "--set-student goes with --distill" in podium_command(*train, "--set-student", "l2=1").err
 
 
+def test_training_goes_on(podium_command, files, tmp_path):
+    data, first, second = files.paths["txt"], tmp_path / "first.podium", tmp_path / "second.podium"
+    assert podium_command("train", data, "--method", "gbdt", "--set", "n_trees=3", "-o", first).code == 0
+    narrow = tmp_path / "narrow.txt"  # it does not mention the last features
+    narrow.write_text("".join(f"{i % 3} qid:{i // 10} 1:{i * 7 % 10} 2:{i % 3}\n" for i in range(100)))
+    result = podium_command("train", narrow, "--init", first, "--set", "n_trees=2", "-o", second, "--json")
+    assert result.code == 0, result.err
+    went_on = podium.load(second)
+    assert (went_on.model_.forest.n_trees, went_on.n_iter_, went_on.n_trees) == (5, 2, 2)
+    assert went_on.provenance_["init"]["sha256"] == hashlib.sha256(first.read_bytes()).hexdigest()
+    assert json.loads(result.out)["method"] == "gbdt"
+    for arguments, message in {
+        ("--method", "listnet"): "the same kind of model",
+        ("--set", "l3=1"): "has no parameter 'l3'",
+        ("--method", "gbdt", "--tune"): "--init goes on with one setting",
+    }.items():
+        refused = podium_command("train", data, "--init", first, *arguments, "-o", second)
+        assert refused.code == 2
+        assert message in refused.err
+
+
 OWN = """
 import numpy as np
 import podium

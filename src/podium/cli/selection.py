@@ -76,15 +76,22 @@ def check(arguments: argparse.Namespace) -> None:
     searching = arguments.tune or arguments.method == AUTO
     if arguments.from_run is not None:
         given = {"DATA": arguments.data, "--tune": arguments.tune, "--loss": arguments.loss, "--valid": arguments.valid}
-        given |= {"--set": arguments.settings, "--for": arguments.target, "--search": arguments.search}
+        given |= {
+            "--init": arguments.init,
+            "--set": arguments.settings,
+            "--for": arguments.target,
+            "--search": arguments.search,
+        }
         if wrong := [name for name, value in given.items() if value]:
             where = " (the data of a run that were moved: --data)" if wrong[0] == "DATA" else ""
             raise ValueError(f"--from-run takes data and settings from the run: leave out {wrong[0]}{where}")
         return
     if arguments.data is None:
         raise ValueError("give the training data, or --from-run RUN")
-    if not (arguments.method or arguments.loss):
-        raise ValueError("give --method NAME, --method auto, --loss NAME or --from-run RUN")
+    if not (arguments.method or arguments.loss or arguments.init):
+        raise ValueError("give --method NAME, --method auto, --loss NAME, --init MODEL or --from-run RUN")
+    if arguments.init and searching:
+        raise ValueError("--init goes on with one setting: leave out --tune, and name a method or none")
     if arguments.moved is not None:
         raise ValueError("--data goes with --from-run")
     if arguments.target is not None and arguments.method != AUTO:

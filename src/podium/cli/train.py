@@ -30,6 +30,7 @@ examples:
   podium train train.txt --method auto --for solr -o model.podium
   podium train --from-run podium-runs/train -o model.podium
   podium train train.txt --method boltzrank-pairs --distill lambdamart -o model.podium
+  podium train new.txt --init model.podium --set n_trees=20 -o newer.podium
 
 A folder with a training and a validation file trains on the one and reports the other. module:name is a class, an
 object or a function of your own, in a module of the current folder or an installed one.
@@ -56,6 +57,12 @@ def configure(parser: options.Parser) -> None:
         default=[],
         dest="settings",
     )
+    parser.option(
+        "--init MODEL",
+        "go on from a saved model: add trees to its trees, or start at its weights; without --method it keeps its "
+        "method and settings, apart from those that --set gives",
+    )
+    options.add_part_option(parser)
     parser.option(
         "--distill STUDENT",
         "write a model of this method that learns the ranking of the one trained, from the features of one document at "
@@ -151,6 +158,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _train(arguments: argparse.Namespace, metrics: list[Metric], began: float) -> Trained:
     """Return the ranker that the options describe, fitted; the first metric that can tell decides when to stop."""
     from podium.files.models import require_savable
+    from podium.files.provenance import file_facts
     from podium.rankers.methods import accepted
 
     if arguments.from_run is not None:
@@ -161,15 +169,36 @@ def _train(arguments: argparse.Namespace, metrics: list[Metric], began: float) -
         choose = selection.tuned if arguments.tune else selection.auto
         ranker, lines, facts = choose(arguments, data.training, data.validation, metrics, began)
         return Trained(arguments.method, ranker, data, time.perf_counter() - began, lines, facts)
-    ranker = _build(arguments)
+    init = options.load_model(arguments, arguments.init) if arguments.init else None
+    ranker = _build(arguments) if arguments.method or arguments.loss else _again(init, arguments)
     require_savable(ranker)
-    data = _read(arguments)
+    data = _read(arguments, None if init is None else init.n_features_in_)
     watched = selection.watched(metrics, data.validation)
     began = time.perf_counter()
     given = {"eval_set": data.validation, "eval_metric": watched}
+    given |= {"init": init} if init is not None else {}
     ranker.fit(data.training, **accepted(ranker.fit, given))
-    name = arguments.method or f"{arguments.loss} on {arguments.scorer or 'linear'}"
-    return Trained(name, ranker, data, time.perf_counter() - began)
+    facts = {"init": file_facts(arguments.init)} if init is not None else {}
+    return Trained(_name(ranker, arguments), ranker, data, time.perf_counter() - began, facts=facts)
+
+
+def _again(init: Any, arguments: argparse.Namespace) -> Any:
+    """Return an unfitted copy of a saved ranker, with the settings that were given."""
+    from sklearn.base import clone
+
+    ranker = clone(init)
+    known = ranker.get_params()
+    general = {"random_state": arguments.seed, "verbose": int(arguments.verbose)}
+    for name in dict(arguments.settings):
+        if name not in known:
+            raise ValueError(f"the method of {arguments.init} has no parameter {name!r}; it has {', '.join(known)}")
+    return ranker.set_params(**{k: v for k, v in general.items() if k in known}, **dict(arguments.settings))
+
+
+def _name(ranker: Any, arguments: argparse.Namespace) -> str:
+    if arguments.loss:
+        return f"{arguments.loss} on {arguments.scorer or 'linear'}"
+    return str(arguments.method or type(ranker).__name__.lower())
 
 
 def _student(arguments: argparse.Namespace) -> Any:
@@ -260,7 +289,8 @@ def _build(arguments: argparse.Namespace) -> Any:
     return parts.method(arguments.method, general, settings)
 
 
-def _read(arguments: argparse.Namespace) -> Data:
+def _read(arguments: argparse.Namespace, n_features: int | None = None) -> Data:
+    """Return the data; LETOR files that mention fewer than ``n_features`` get as many."""
     if Path(arguments.data).is_dir():
         return _read_fold(arguments)
     files = {"training": Path(arguments.data)}
@@ -268,7 +298,7 @@ def _read(arguments: argparse.Namespace) -> Data:
         files["validation"] = Path(arguments.valid)
     parts = {part: options.read(path, arguments) for part, path in files.items()}
     # A LETOR file may not mention the last features: read it again, as wide as the other.
-    width = max(queries.n_features for queries in parts.values())
+    width = max(n_features or 0, *(queries.n_features for queries in parts.values()))
     if any(queries.n_features != width for queries in parts.values()):
         parts = {part: options.read(path, arguments, letor={"n_features": width}) for part, path in files.items()}
     return Data.of(parts, files)

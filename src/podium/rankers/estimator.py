@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
@@ -12,10 +13,12 @@ from podium.core.parameters import require_choice
 from podium.core.random_state import RandomState, as_generator
 from podium.data.normalize import WITHIN_QUERY
 from podium.data.queries import Queries
+from podium.files.models import load
 from podium.metrics import Metric, metric
 from podium.numerics.loop import QueryError
 from podium.rankers.fitted import FittedEstimator
 from podium.rankers.inputs import (
+    Start,
     TrainingInput,
     as_features,
     as_queries,
@@ -98,6 +101,7 @@ class BaseRanker(FittedEstimator):
         eval_qid: Any = None,
         eval_metric: str | Metric = "ndcg@10",
         callback: Callable[[Progress], Any] | None = None,
+        init: Any = None,
     ) -> Self:
         """Learn from lists.
 
@@ -116,11 +120,15 @@ class BaseRanker(FittedEstimator):
             What is watched on them; ``"ndcg@5 (letor)"`` names a convention, else it is ``standard``.
         callback : function of a :class:`podium.training.Progress`, optional
             Called after each iteration or epoch; returning True stops the training.
+        init : fitted ranker or path of a saved one, optional
+            Training goes on from there: trees are added to its trees, or weights start at its weights. It must have
+            the same features and the same kind of model, and may be this ranker itself.
         """
         queries = as_queries(X, y, qid, labeled=True)
         if len(queries) == 0 or queries.n_documents == 0:
             raise ValueError("0 sample(s): there is no document to learn from, and a minimum of 1 is required.")
         require_choice("normalize", self.normalize, NORMALIZATIONS)  # type: ignore[arg-type]
+        start = None if init is None else self._start(init, queries)
         self._set_features(queries)
         self._check(queries, X)
         self.standardization_ = None
@@ -129,7 +137,7 @@ class BaseRanker(FittedEstimator):
         if validation is not None:
             self._check(validation, eval_set if isinstance(eval_set, Queries) else eval_set[0])
         try:
-            self._set_fit(self._train(TrainingInput(queries, weights, validation, eval_metric, callback)))
+            self._set_fit(self._train(TrainingInput(queries, weights, validation, eval_metric, callback, start)))
         except Exception as error:
             _name_query(error, queries)
             raise
@@ -142,6 +150,8 @@ class BaseRanker(FittedEstimator):
         assert loss is not None
         queries = self._within_query(given.queries)
         folded = self._standardize(queries, scorer)
+        if given.init is not None and given.init.standardization is not None:
+            self.standardization_ = given.init.standardization  # its weights are those of features on that scale
         problem = Problem(
             loss=loss,
             scorer=scorer,
@@ -152,6 +162,7 @@ class BaseRanker(FittedEstimator):
             rng=as_generator(self.random_state),
             callback=given.callback,
             verbose=self.verbose,
+            init=given.init and given.init.model,
         )
         return self._trainer().fit(problem)
 
@@ -233,6 +244,31 @@ class BaseRanker(FittedEstimator):
         return explain(self, self._check(queries, X), query, documents, named=named)
 
     # ---- parts of the methods above
+
+    def _start(self, init: Any, queries: Queries) -> Start:
+        """Return what training goes on from; raise ValueError, saying why, if it cannot."""
+        name = type(self).__name__
+        if self._loss() is None:
+            raise ValueError(f"{name} cannot go on from a fitted model: only trees and weights trained on a loss can")
+        if isinstance(init, str | os.PathLike):
+            init = load(init)
+        if not isinstance(init, BaseRanker):
+            raise ValueError(f"init must be a fitted ranker or the path of a saved one; got {init!r}")
+        init._require_fitted()
+        names = getattr(init, "feature_names_in_", None)
+        check_features(queries, init.n_features_in_, names, given=queries, estimator="the model to go on from")
+        if self.normalize != init.normalize and {self.normalize, init.normalize} & set(WITHIN_QUERY):
+            raise ValueError(
+                f"init was trained with normalize={init.normalize!r}; to go on, {name} must have the same, "
+                f"not {self.normalize!r}"
+            )
+        wanted = self._scorer().model_class
+        if not isinstance(init.model_, wanted):
+            raise ValueError(
+                f"{name} learns a {wanted.__name__}, and init is a {type(init.model_).__name__}: "
+                "training can only go on with the same kind of model"
+            )
+        return Start(init.model_, init.standardization_)
 
     def _needs_lists(self) -> bool:
         """Return whether a document's score depends on the other documents of its query."""

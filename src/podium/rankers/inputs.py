@@ -9,7 +9,18 @@ import numpy as np
 
 from podium.data.queries import Queries
 from podium.metrics import Metric
+from podium.scorers.base import Model
+from podium.scorers.standardization import Standardization
 from podium.training.base import Progress
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """What training goes on from."""
+
+    model: Model
+    standardization: Standardization | None
+    """Of the features that the model is given, where its scorer does not take it into the model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +32,7 @@ class TrainingInput:
     validation: Queries | None
     eval_metric: str | Metric
     callback: Callable[[Progress], Any] | None
+    init: Start | None = None
 
 
 NO_QID = (

@@ -125,6 +125,15 @@ class SmoothModel(Model):
         other.theta = theta
         return other
 
+    def continued(self, fitted: Model) -> Self:
+        """Return this function with the parameters of a fitted one, from which training is to go on."""
+        theta = getattr(fitted, "theta", np.empty(0))
+        if not isinstance(fitted, type(self)) or theta.shape != self.theta.shape:
+            raise ValueError(
+                f"the fitted model is another function, with {len(theta)} parameters; this one has {len(self.theta)}"
+            )
+        return self.at(theta.copy())
+
     def scores(self, queries: Queries) -> np.ndarray:
         return self.forward(queries)[0]
 

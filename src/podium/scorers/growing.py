@@ -42,5 +42,15 @@ class Growable(Protocol):
     def for_data(self, queries: Queries) -> Growable:
         """Return the scorer with every parameter that is None chosen for these queries."""
 
-    def grow(self, queries: Queries, validation: Queries | None, constant: float, rng: np.random.Generator) -> Growth:
-        """Return a growth without trees, whose scores are ``constant``; raise ValueError for unusable parameters."""
+    def grow(
+        self,
+        queries: Queries,
+        validation: Queries | None,
+        constant: float,
+        rng: np.random.Generator,
+        init: Model | None = None,
+    ) -> Growth:
+        """Return a growth without trees, whose scores are ``constant``; raise ValueError for unusable parameters.
+
+        ``init`` is a fitted model that trees are added to; it is not given otherwise.
+        """

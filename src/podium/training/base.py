@@ -65,6 +65,8 @@ class Problem:
     callback: Callable[[Progress], Any] | None = None
     """Called with the progress; returning True stops the training."""
     verbose: int = 0
+    init: Model | None = None
+    """A fitted model that training goes on from."""
     scales_penalties: bool = True
     """Multiply penalties by the mean number of documents per query where the loss of a query is a sum over them."""
 
@@ -74,6 +76,8 @@ class Problem:
     def start_model(self, rng: np.random.Generator) -> SmoothModel:
         options = StartOptions(not self.loss.shift_invariant, self.standardization)
         model = self.scorer.start(self.queries, rng, options)
+        if self.init is not None:
+            model = model.continued(self.init)
         if self.scales_penalties and self.loss.sums_documents:
             documents = float(np.average(self.queries.sizes, weights=self.query_weight))
             model.l2 = documents * model.l2

@@ -30,8 +30,8 @@ class Boosting(Trainer):
     of which moves scores by about ``learning_rate``.
 
     **Start.** Scores start at 0 or, if the loss is not invariant to a shift of all scores, at the best constant, which
-    is then added to the first tree. Parameters that the loss itself learns take a few quasi-Newton steps after each
-    tree.
+    is then added to the first tree. Trees that are added to those of a fitted model start from its scores. Parameters
+    that the loss itself learns take a few quasi-Newton steps after each tree.
 
     Ctrl-C ends the training and keeps what would have been kept had this been the last tree.
     """
@@ -91,9 +91,12 @@ class _BoostingRun:
         self.newton = scorer.curvature and problem.loss.has_curvature
         self.n_evaluations = 0
         self.scale: float | None = None
-        constant = 0.0 if problem.loss.shift_invariant else self._best_constant()
         validation = None if problem.validation is None else problem.validation.queries
-        self.growth = scorer.grow(self.queries, validation, constant, problem.rng)
+        if problem.init is None:
+            constant = 0.0 if problem.loss.shift_invariant else self._best_constant()
+            self.growth = scorer.grow(self.queries, validation, constant, problem.rng)
+        else:
+            self.growth = scorer.grow(self.queries, validation, 0.0, problem.rng, problem.init)
         self._evaluate()
 
     def judge(self) -> float | None:

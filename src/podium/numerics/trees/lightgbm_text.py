@@ -51,6 +51,14 @@ def constant_text(n_features: int, value: float) -> str:
     return "\n".join([*lines, "", "", END])
 
 
+def joined_text(first: str, second: str) -> str:
+    """Return the bare text of the sum of two models of the same features."""
+    head, *trees = first.removesuffix(END).split("Tree=")
+    trees += second.removesuffix(END).split("Tree=")[1:]
+    numbered = (f"Tree={k}\n{tree.partition(chr(10))[2]}" for k, tree in enumerate(trees))
+    return "".join([head, *numbered, END])
+
+
 def parse_trees(text: str) -> tuple[int, list[Tree]]:
     """Return the number of features and the trees in :func:`bare_text` of a model; raise ValueError for other text."""
     if not re.fullmatch(r"[\n\x20-\x7e]*", text):  # Python and C++ disagree on what else ends a line or a word

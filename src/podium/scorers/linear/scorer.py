@@ -9,7 +9,7 @@ from podium.core.parameters import require_number
 from podium.data.queries import Queries
 from podium.numerics.compiling import compiled
 from podium.numerics.pool import share
-from podium.scorers.base import PLAIN, Buffers, Scorer, StartOptions
+from podium.scorers.base import PLAIN, Buffers, Model, Scorer, StartOptions
 from podium.scorers.compiled import CompiledModel, Kernels
 from podium.scorers.linear.rows import add_rows, as_rows, score_rows
 from podium.scorers.standardization import Standardization
@@ -99,6 +99,13 @@ class LinearModel(CompiledModel):
         is_weight = np.arange(len(theta)) < self.n_features  # the intercept is free
         self.l1 = np.where(is_weight, l1, 0.0) if l1 > 0 else None
         self.l2 = np.where(is_weight, l2, 0.0)
+
+    def continued(self, fitted: Model) -> Self:
+        assert isinstance(fitted, LinearModel)
+        scale = np.where(self.inverse_scale == 0, 1.0, self.inverse_scale)
+        theta = np.where(self.inverse_scale == 0, 0.0, fitted.coef / scale)
+        constant = [fitted.intercept + self.mean @ fitted.coef] if self.has_intercept else []
+        return self.at(np.append(theta, constant))
 
     @property
     def coef(self) -> np.ndarray:

@@ -16,7 +16,7 @@ import numpy as np
 from podium.core.arrays import Arrays, require_array
 from podium.data.queries import Queries
 from podium.numerics.compiling import compiled
-from podium.scorers.base import PLAIN, Buffers, Scorer, StartOptions
+from podium.scorers.base import PLAIN, Buffers, Model, Scorer, StartOptions
 from podium.scorers.compiled import CompiledModel, Kernels
 from podium.scorers.network.layers import Rows, network_rows
 from podium.scorers.standardization import Standardization
@@ -68,6 +68,14 @@ class NetworkModel(CompiledModel):
         self.n_features = n_features
         self.standardization = standardization or Standardization(np.zeros(n_features), np.ones(n_features))
         self.l2 = np.where(self.weights_mask(), l2, 0.0)  # biases are free
+
+    def continued(self, fitted: Model) -> Self:
+        other = super().continued(fitted)
+        assert isinstance(fitted, NetworkModel)
+        if not np.array_equal(fitted.shape, self.shape):
+            raise ValueError("the fitted network has other layers")
+        other.standardization = fitted.standardization  # its weights are those of features on that scale
+        return other
 
     def weights_mask(self) -> np.ndarray:
         """Return (n_parameters,) which parameters are weights, to be penalized, and not biases."""

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from podium.data.queries import Queries
-from podium.numerics.trees.lightgbm_text import bare_text, constant_text
+from podium.numerics.trees.lightgbm_text import bare_text, constant_text, joined_text
 from podium.scorers.trees.model import TreesModel, import_lightgbm, rows_for_lightgbm
 
 
@@ -24,9 +24,10 @@ class TreeGrowth:
         constant: float,
         settings: dict[str, Any],
         categorical: list[int],
+        init: TreesModel | None = None,
     ) -> None:
-        self.queries, self.validation, self.constant = queries, validation, constant
-        self.scores = np.full(queries.n_documents, constant, np.float32)
+        self.queries, self.validation, self.constant, self.init = queries, validation, constant, init
+        self.scores = self._start_scores(queries).astype(np.float32)
         self.booster = self._start(settings, categorical)
 
     @property
@@ -34,7 +35,7 @@ class TreeGrowth:
         """The scores of the validation documents, which LightGBM keeps up to date."""
         assert self.validation is not None
         if self.booster is None:
-            return np.full(self.validation.n_documents, self.constant)
+            return self._start_scores(self.validation)
         return _shown_scores(self.booster.eval_valid)
 
     def add_tree(self, gradient: np.ndarray, curvature: np.ndarray) -> bool:
@@ -46,8 +47,11 @@ class TreeGrowth:
         return not finished
 
     def model(self, n_trees: int) -> TreesModel:
-        """Return the first trees; the constant that scores started from is added to the first."""
+        """Return the first trees, added to those of a fitted model, or with the constant added to the first."""
         booster = self.booster
+        if self.init is not None:
+            grown = None if booster is None else bare_text(booster.model_to_string(num_iteration=n_trees))
+            return self.init if grown is None else TreesModel(joined_text(self.init.text, grown))
         if booster is None:
             return TreesModel(constant_text(self.queries.n_features, self.constant))
         if self.constant != 0.0:
@@ -97,7 +101,10 @@ class TreeGrowth:
         return booster
 
     def _initial_scores(self, queries: Queries) -> np.ndarray | None:
-        return None if self.constant == 0.0 else np.full(queries.n_documents, self.constant)
+        return None if self.constant == 0.0 and self.init is None else self._start_scores(queries)
+
+    def _start_scores(self, queries: Queries) -> np.ndarray:
+        return np.full(queries.n_documents, self.constant) if self.init is None else self.init.scores(queries)
 
 
 def _shown_scores(evaluate: Callable[..., Any]) -> np.ndarray:

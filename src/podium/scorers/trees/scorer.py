@@ -16,7 +16,7 @@ import numpy as np
 
 from podium.core.parameters import require_choice, require_count, require_number
 from podium.data.queries import Queries
-from podium.scorers.base import Scorer
+from podium.scorers.base import Model, Scorer
 from podium.scorers.trees.growth import TreeGrowth
 from podium.scorers.trees.model import TreesModel, lightgbm_threads
 
@@ -128,13 +128,19 @@ class Trees(Scorer):
         return Trees(**given | {name: value for name, value in chosen.items() if given[name] is None})
 
     def grow(
-        self, queries: Queries, validation: Queries | None, constant: float, rng: np.random.Generator
+        self,
+        queries: Queries,
+        validation: Queries | None,
+        constant: float,
+        rng: np.random.Generator,
+        init: Model | None = None,
     ) -> TreeGrowth:
-        """Return a growth without trees, whose scores are ``constant``."""
+        """Return a growth without trees, whose scores are ``constant``, or those of the trees to add to, ``init``."""
+        assert init is None or isinstance(init, TreesModel)
         self._check()
         settings = self._lightgbm_settings(queries, seed=int(rng.integers(2**31 - 1)))
         columns = [_column(queries, feature, "categorical") for feature in self.categorical or ()]
-        growth = TreeGrowth(queries, validation, constant, settings, columns)
+        growth = TreeGrowth(queries, validation, constant, settings, columns, init)
         growth.check_names(self.lightgbm_params or {})
         return growth
 
