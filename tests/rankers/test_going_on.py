@@ -42,7 +42,8 @@ def first_loss(ranker, queries):
 
 def test_trees_in_two_steps_are_those_of_one(queries):
     # Without anything drawn, boosting from the scores of five trees is boosting on.
-    settings = {"normalize": None, **TREES}
+    everything = {"feature_fraction": 1.0, "query_fraction": 1.0}
+    settings = {"learning_rate": 0.1, "tree_options": everything, **TREES}
     whole = podium.GBDT(n_trees=10, **settings).fit(queries)
     half = podium.GBDT(n_trees=5, **settings).fit(queries)
     half.fit(queries, init=half)

@@ -162,7 +162,7 @@ class BaseRanker(FittedEstimator):
             rng=as_generator(self.random_state),
             callback=given.callback,
             verbose=self.verbose,
-            init=given.init and given.init.model,
+            init=None if given.init is None else given.init.model,
         )
         return self._trainer().fit(problem)
 
