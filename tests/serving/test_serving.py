@@ -229,3 +229,15 @@ def test_compile_command(saved, capsys) -> None:
     assert "ready for float32 rows" in capsys.readouterr().out
     assert main(["compile", __file__]) == 2
     assert "not a model file" in capsys.readouterr().err
+
+
+def test_scipy_is_whole_after_a_start_without_it(saved) -> None:
+    code = (
+        "import sys, numpy, podium.serving; scorer = podium.serving.load(sys.argv[1]); scorer.score([[0.1] * 5]);"
+        "print('scipy.linalg' in sys.modules, 'lightgbm' in sys.modules);"
+        "import numba, scipy.linalg, scipy.linalg.cython_blas; print(scipy.linalg.det(numpy.eye(2)));"
+        "print(numba.njit(lambda a: numpy.dot(a, a))(numpy.eye(2)).tolist()); import podium; podium.load(sys.argv[1])"
+    )
+    done = subprocess.run([sys.executable, "-c", code, saved("trees")], capture_output=True, text=True)
+    assert done.stdout.split("\n")[:3] == ["False False", "1.0", "[[1.0, 0.0], [0.0, 1.0]]"], done.stderr
+    assert done.returncode == 0, done.stderr

@@ -16,6 +16,7 @@ import numpy as np
 
 from podium.core.arrays import Arrays, require_array
 from podium.numerics import forward
+from podium.serving.quick_numba import import_numba
 
 Function = Callable[[np.ndarray], np.ndarray]
 Facts = Mapping[str, Any]
@@ -95,6 +96,7 @@ def _hash(facts: Facts, arrays: Arrays, n: int) -> Function:
 
 
 def _trees(facts: Facts, arrays: Arrays, n: int) -> Function:
+    import_numba()
     from podium.numerics.trees.evaluate import TreeEvaluator, n_compiled
     from podium.numerics.trees.forest import read_forest
 
