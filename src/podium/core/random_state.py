@@ -16,5 +16,5 @@ def as_generator(random_state: RandomState) -> np.random.Generator:
 
 
 def seed_of(random_state: RandomState) -> int:
-    """Return the seed for a loss that draws numbers: the ranker's own if that is a plain integer, else 0."""
-    return int(random_state) if isinstance(random_state, int) else 0
+    """Return the seed for a loss that draws numbers: the ranker's own if that is an integer, else 0."""
+    return int(random_state) if isinstance(random_state, int | np.integer) else 0

@@ -119,6 +119,8 @@ def query_weights(sample_weight: Any, queries: Queries) -> np.ndarray | None:
     if sample_weight is None:
         return None
     weights = np.asarray(sample_weight, dtype=np.float64)
+    if weights.size and not weights.any():
+        raise ValueError("sample_weight is 0 for every query: there is nothing to learn from")
     if weights.shape == (len(queries),):
         return weights
     if weights.shape != (queries.n_documents,):
