@@ -101,8 +101,7 @@ def test_contributions_add_up_are_antisymmetric_and_sorted(fitted, name, queries
     sizes = [abs(c.contribution) for c in why.contributions]
     assert sizes == sorted(sizes, reverse=True)
     assert len(sizes) == queries.n_features
-    if "sampled" not in why.method:
-        np.testing.assert_allclose(as_array(converse, queries.n_features), -values, atol=2e-6 * size + 1e-12)
+    np.testing.assert_allclose(as_array(converse, queries.n_features), -values, atol=2e-6 * size + 1e-12)
     assert [why.contributions[0].values[0]] == [queries.features[a, why.contributions[0].feature]]
     assert why.query == str(queries.qids[2])
     assert (why.first.row, why.second.row) == (a, b)
@@ -216,6 +215,20 @@ def test_sampled_orders_agree_with_all_orders(fitted, monkeypatch):
     assert "standard error at most" in str(sampled)
     again = fitted("potentials").explain(QUERIES, documents=(0, 1))
     assert as_array(again).tolist() == as_array(sampled).tolist()
+
+
+@pytest.mark.parametrize("name", ["potentials", "kernel"])
+def test_long_lists_are_compared_with_some_of_their_documents(fitted, name, monkeypatch):
+    ranker = fitted(name)
+    listed = podium.Queries(QUERIES.features[:40], sizes=[40])
+    exact = ranker.explain(listed, documents=(3,))
+    monkeypatch.setattr(algorithms, "_MOST_ROWS", 500)
+    why = ranker.explain(listed, documents=(3,))
+    assert why.method.endswith("compared with 8 of the 39 others")
+    assert as_array(why).sum() == pytest.approx(why.difference)
+    assert why.difference == pytest.approx(exact.difference)
+    largest = why.contributions[0]
+    assert largest.contribution == pytest.approx(as_array(exact)[largest.feature], rel=0.5)
 
 
 def test_shapley_values_of_a_known_game():

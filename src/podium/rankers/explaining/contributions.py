@@ -60,9 +60,35 @@ def score_above_mean(model: Model, listed: Queries, a: int, listwise: bool) -> C
             total += model.contributions(_only(listed, rows))[:, :-1].sum(axis=0)  # type: ignore[index]
         return Contributions(own[0, :-1] - total / listed.n_documents, model.contributions_method)
     others = [i for i in range(listed.n_documents) if i != a]
-    compared = _compare(model, listed, a, others, listwise)
+    some = _some(model, listed, a, others, listwise)
+    compared = _compare(model, listed, a, some, listwise)
     share = len(others) / listed.n_documents  # the document itself is one of the list
-    return Contributions(compared.values * share, compared.method, compared.error * share)
+    values = compared.values * share
+    if len(some) == len(others):
+        return Contributions(values, compared.method, compared.error * share)
+    scores = model.scores(listed)
+    method = f"{compared.method}, compared with {len(some)} of the {len(others)} others"
+    return Contributions(_adding_up(values, float(scores[a] - scores.mean())), method, compared.error * share)
+
+
+def _some(model: Model, listed: Queries, a: int, others: list[int], listwise: bool) -> list[int]:
+    """Return documents to compare with, spread over the list: all, unless that were too many scores."""
+    k = listed.n_features
+    if listwise:
+        affordable = _MOST_ROWS // (4 * listed.n_documents * (k + 1))
+    elif _has_gradients(model, listed, a):
+        return others
+    else:
+        affordable = _MOST_ROWS // 5 // min(2**k if k <= MOST_EXACT else 2 * (k + 1), _MOST_ROWS)
+    n = max(8, affordable)
+    return others if n >= len(others) else [others[i] for i in np.linspace(0, len(others) - 1, n).round().astype(int)]
+
+
+def _adding_up(values: np.ndarray, total: float) -> np.ndarray:
+    """Return contributions that add up to a total: what is left over is shared out in proportion to their sizes."""
+    sizes = np.abs(values)
+    share = sizes / sizes.sum() if sizes.any() else np.full(len(values), 1.0 / max(len(values), 1))
+    return values + (total - values.sum()) * share
 
 
 def _only(listed: Queries, rows: Sequence[int] | np.ndarray) -> Queries:
@@ -109,10 +135,11 @@ def _compare_two(
         return _integrated_gradients(model, listed, a, b, columns)
     affordable = int(_MOST_ROWS / (n_rows * (k + 1) * n_comparisons)) if listwise else _MOST_ORDERS // n_comparisons
     n_orders = 2 * max(2 if n_comparisons == 1 else 1, min(affordable, _MOST_ORDERS) // 2)
-    rng = np.random.default_rng(b)
-    estimates = [sampled_shapley(game, k, n_orders, rng) for game in _games(model, listed, a, b, columns, listwise)]
+    seed = (min(a, b), max(a, b))  # the same orders for both games, and for b against a: the signs change, no more
+    games = _games(model, listed, a, b, columns, listwise)
+    estimates = [sampled_shapley(game, k, n_orders, np.random.default_rng(seed)) for game in games]
     values = np.mean([value for value, _ in estimates], axis=0)
-    error = np.sqrt(np.sum([np.nan_to_num(error) ** 2 for _, error in estimates], axis=0)) / len(estimates)
+    error = np.mean([np.nan_to_num(error) for _, error in estimates], axis=0)
     how = f"Shapley values of {n_orders} sampled orders"
     return Contributions(values, how + _HELD_FIXED * listwise, float(error.max()))
 
@@ -222,6 +249,4 @@ def _integrated_gradients(model: Model, listed: Queries, a: int, b: int, columns
         left_over = difference - values.sum()
         if abs(left_over) <= 1e-6 * np.abs(values).sum():
             break
-    size = np.abs(values).sum()
-    values += left_over * (np.abs(values) / size if size > 0 else 1.0 / len(values))
-    return Contributions(values, "integrated gradients")
+    return Contributions(_adding_up(values, difference), "integrated gradients")
