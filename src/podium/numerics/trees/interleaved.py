@@ -27,10 +27,8 @@ class Interleaved(NamedTuple):
     columns: Columns
     roots: np.ndarray
     """(n_trees,) uint64"""
-    thresholds: np.ndarray
-    """(n_nodes,) type of the rows."""
     nodes: np.ndarray
-    """(n_nodes, 4) uint32: column, left child, right child, and nothing."""
+    """(n_nodes,) records of a threshold, of the rows' type, and the numbers of the column and the two children."""
     values: np.ndarray
     """(n_nodes,) float64, of leaves."""
 
@@ -43,15 +41,16 @@ def interleaved(forest: Forest, dtype: np.dtype) -> Interleaved:
     inner = np.arange(len(column)) + np.repeat(forest.leaf_offsets[:-1], n_nodes)
     leaf = np.arange(len(forest.leaf_value)) + np.repeat(forest.node_offsets[1:], n_leaves)
     total = len(inner) + len(leaf)
-    thresholds, values = np.zeros(total, dtype), np.zeros(total)
-    nodes = np.zeros((total, 4), np.uint32)
-    thresholds[inner], values[leaf] = thresholds_as(threshold, dtype), forest.leaf_value
-    nodes[inner, 0], nodes[leaf, 1], nodes[leaf, 2] = column, leaf, leaf
-    for side, child in ((1, forest.left), (2, forest.right)):
-        nodes[inner, side] = np.repeat(roots, n_nodes) + np.where(
+    values = np.zeros(total)
+    values[leaf] = forest.leaf_value
+    nodes = np.zeros(total, [("threshold", dtype), ("column", "u4"), ("left", "u4"), ("right", "u4")])
+    nodes["threshold"][inner], nodes["column"][inner] = thresholds_as(threshold, dtype), column
+    nodes["left"][leaf] = nodes["right"][leaf] = leaf
+    for side, child in (("left", forest.left), ("right", forest.right)):
+        nodes[side][inner] = np.repeat(roots, n_nodes) + np.where(
             child >= 0, child, np.repeat(n_nodes, n_nodes) + ~child
         )
-    return Interleaved(columns.astype(dtype), roots.astype(np.uint64), thresholds, nodes, values)
+    return Interleaved(columns.astype(dtype), roots.astype(np.uint64), nodes, values)
 
 
 @njit(nogil=True, error_model="numpy")
@@ -99,5 +98,5 @@ def _add_tree(x: np.ndarray, forest: Interleaved, root: np.uint64, scores: np.nd
 
 @njit(nogil=True, error_model="numpy")
 def _child(x: np.ndarray, forest: Interleaved, node: np.uint64) -> np.uint64:
-    column, left, right = forest.nodes[node, 0], forest.nodes[node, 1], forest.nodes[node, 2]
-    return np.uint64(right if x[np.uint64(column)] > forest.thresholds[node] else left)
+    n = forest.nodes[node]
+    return np.uint64(n.right if x[np.uint64(n.column)] > n.threshold else n.left)
