@@ -161,7 +161,7 @@ class LinearModel(CompiledModel):
     def from_arrays(cls, scorer: Scorer | None, arrays: Arrays) -> Self:
         coef = require_array(arrays, "coef", (None,))
         model = cls.from_coefficients(coef, float(require_array(arrays, "intercept", ())))
-        if "mean" in arrays:
+        if "mean" in arrays or "inverse_scale" in arrays:
             vectors = (require_array(arrays, name, coef.shape) for name in ("mean", "inverse_scale"))
             model.standardization = Standardization(*vectors)
         return model
