@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -286,7 +287,8 @@ class Selection:
     def _pick(self, race: Race) -> dict[str, float]:
         """Return the candidates to fit and their shares."""
         folds, names, choice = race.common_folds(), [c.name for c in race.running], self.choice
-        if not folds or not names:
+        values = race.values(names, folds) if folds and names else np.empty((0, 0))
+        if not (~np.isnan(values).any(axis=0)).any():
             failed = [why for why in race.dropped.values() if why.startswith("failed")]
             if failed and not self.clock.is_limited:
                 raise ValueError(f"no candidate could be fitted: {failed[0]}")
@@ -294,7 +296,6 @@ class Selection:
             choice.notes.append(f"not one candidate was tried in the time given: {default.name} is fitted untried")
             choice.members = {default.name: 1.0}
             return choice.members
-        values = race.values(names, folds)
         numbers = np.concatenate([race.folds.numbers(fold) for fold in folds])
         weight = self.given.query_weight if self.given.validation is None else None
         weights = np.ones(len(numbers)) if weight is None else weight[numbers]
@@ -389,10 +390,9 @@ class Selection:
 
     def _affordable(self, entries: list[tuple[str, Any, float]], race: Race) -> list[tuple[str, Any, float]]:
         """Return the fits that the time left allows: first one of each member, by share, then more seeds."""
-        seen: dict[str, int] = {}
-        rounds = [(seen.setdefault(name, 0), name, ranker, share) for name, ranker, share in entries]
+        seen: Counter[str] = Counter()
         ordered = []
-        for _, name, ranker, share in rounds:
+        for name, ranker, share in entries:
             ordered.append((seen[name], -share, name, ranker, share))
             seen[name] += 1
         ordered.sort(key=lambda entry: entry[:2])
