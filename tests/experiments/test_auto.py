@@ -103,8 +103,8 @@ def test_larger_trees_are_for_larger_data(queries):
 
 
 def test_on_many_documents_a_sample_of_the_queries_comes_first(monkeypatch):
-    monkeypatch.setattr("podium.experiments.auto.SAMPLE_FROM", 300)
-    monkeypatch.setattr("podium.experiments.auto.SAMPLE", 200)
+    monkeypatch.setattr("podium.experiments.selection.SAMPLE_FROM", 300)
+    monkeypatch.setattr("podium.experiments.selection.SAMPLE", 200)
     queries = podium.make_queries(n_queries=60, n_documents=8, n_features=5, random_state=0)
     methods = ["listnet", "ranksvm", "ranknet", "regression", "best-feature", "random"]
     auto = podium.Auto(methods=methods, folds=2, random_state=0).fit(queries)

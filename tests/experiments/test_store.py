@@ -13,9 +13,10 @@ import pytest
 from podium.experiments.plan.configuration import Configuration, plain_parameters
 from podium.experiments.plan.identity import digest
 from podium.experiments.plan.methods import Setting
+from podium.experiments.run.lock import locked
 from podium.experiments.run.outcomes import ModelSummary, Result, TestPart, Trial
 from podium.experiments.run.seal import SealError
-from podium.experiments.run.store import FILE, Store, locked
+from podium.experiments.run.store import FILE, Store
 
 
 def configuration(**changes):
@@ -246,7 +247,7 @@ def test_a_newer_file_is_refused(tmp_path):
 
 def test_one_process_at_a_time_in_a_folder(tmp_path):
     holds = (
-        "import sys; from pathlib import Path; from podium.experiments.run.store import locked\n"
+        "import sys; from pathlib import Path; from podium.experiments.run.lock import locked\n"
         "with locked(Path(sys.argv[1])): print('held', flush=True); sys.stdin.read()"
     )
     command = [sys.executable, "-c", holds, str(tmp_path)]

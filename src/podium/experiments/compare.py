@@ -23,8 +23,9 @@ from podium.experiments.report.rankings import explained_method, explored
 from podium.experiments.result.comparison import Comparison
 from podium.experiments.result.summary import one_per_fold
 from podium.experiments.run import explaining
+from podium.experiments.run.lock import locked
 from podium.experiments.run.runner import Listener, Runner
-from podium.experiments.run.store import FILE, Store, locked
+from podium.experiments.run.store import FILE, Store
 from podium.metrics import Metric, import_metrics, metric
 
 __all__ = ["compare"]

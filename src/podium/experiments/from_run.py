@@ -23,8 +23,9 @@ from podium.experiments.plan.sources import WholeSource, open_source
 from podium.experiments.plan.study import Study
 from podium.experiments.run.carrying import over_folds
 from podium.experiments.run.clock import Clock
+from podium.experiments.run.lock import locked
 from podium.experiments.run.runner import Listener
-from podium.experiments.run.store import Store, locked
+from podium.experiments.run.store import Store
 from podium.experiments.tuning import SettingSearch, Tuning, final_ranker, fit_chosen, fit_within
 from podium.metrics import metric as find_metric
 from podium.models.blend import Blend

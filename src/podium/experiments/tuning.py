@@ -26,10 +26,11 @@ from podium.experiments.plan.telling import first_that_tells
 from podium.experiments.run.carrying import over_folds
 from podium.experiments.run.clock import Clock
 from podium.experiments.run.forecast import Forecast
+from podium.experiments.run.lock import locked
 from podium.experiments.run.outcomes import Trial
 from podium.experiments.run.pool import Request, TrialPool
 from podium.experiments.run.runner import Listener
-from podium.experiments.run.store import FILE, Store, locked
+from podium.experiments.run.store import FILE, Store
 from podium.metrics import Metric, import_metrics
 from podium.metrics import metric as find_metric
 from podium.numerics.blas import quiet_blas

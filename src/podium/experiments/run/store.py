@@ -362,22 +362,6 @@ class Store:
             raise self._damaged(error) from error
 
 
-@contextmanager
-def locked(folder: Path) -> Iterator[None]:
-    """Hold a folder: a second run in it is refused meanwhile. The lock ends with the process, however that ends."""
-    folder.mkdir(parents=True, exist_ok=True)
-    lock = sqlite3.connect(folder / ".lock", timeout=0.0, isolation_level=None)
-    try:
-        lock.execute("BEGIN EXCLUSIVE")  # an empty database: SQLite knows how to lock a file on every system
-    except sqlite3.OperationalError:
-        lock.close()
-        raise ValueError(f"another comparison is running in {folder}; wait for it or choose another folder") from None
-    try:
-        yield
-    finally:
-        lock.close()
-
-
 def _trial(row: Any, arrays: dict[str, np.ndarray] | None = None) -> Trial:
     plain: dict[str, Any] = dict(zip(_TRIAL.split(", "), row, strict=True))
     plain |= {name: json.loads(plain[name]) for name in ("parameters", "warnings", "carried")}

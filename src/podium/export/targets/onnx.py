@@ -7,9 +7,7 @@ Models that look at whole lists take the documents of one query at a time.
 from __future__ import annotations
 
 import copy
-import io
 import json
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,6 +32,7 @@ from podium.export.portable import (
 )
 from podium.export.requirements import require_package
 from podium.export.target import Options, Target, register
+from podium.export.torch_module import INPUT, torch_bytes
 from podium.numerics.forward import HEIGHT, SLOPE
 from podium.numerics.trees.forest import Forest
 from podium.scorers.base import Model
@@ -43,7 +42,7 @@ from podium.scorers.standardization import Standardization
 from podium.scorers.torch import TorchModel
 from podium.version import __version__
 
-INPUT, OUTPUT = "features", "scores"
+OUTPUT = "scores"
 _OPSET, _IR_VERSION = 17, 8
 _TREES_OPSET, _CATEGORIES_OPSET, _CATEGORIES_IR_VERSION = 3, 5, 10  # of the domain ai.onnx.ml
 _AT_MOST, _MEMBER = 0, 6  # kinds of nodes in TreeEnsemble
@@ -302,7 +301,7 @@ class _Graph:
         if by is not None:
             mean, inverse_scale = (self.constant(values, np.float32) for values in (by.mean, by.inverse_scale))
             x = self.add("Mul", self.add("Sub", x, mean), inverse_scale)
-        graph = self.onnx.load_from_string(_torch_bytes(model, n_features)).graph
+        graph = self.onnx.load_from_string(torch_bytes(model, n_features, _OPSET)).graph
         inner = {graph.input[0].name: x}
         for node in graph.node:
             for place, name in enumerate(node.input):
@@ -329,65 +328,6 @@ class _Graph:
         helper.set_model_props(model, {"feature_names": json.dumps(list(feature_names), ensure_ascii=False)})
         self.onnx.checker.check_model(model)
         return model.SerializeToString()
-
-
-def _torch_bytes(model: TorchModel, n_features: int) -> bytes:
-    """Return a module with its learned weights as PyTorch writes it to ONNX."""
-    torch = require_package("torch", "'podium[torch]'")
-    dtype = next((p.dtype for p in model.module.parameters()), torch.float32)
-
-    class Flat(torch.nn.Module):  # type: ignore[misc,name-defined]
-        def __init__(self, module: Any) -> None:
-            super().__init__()
-            self.module = module
-
-        def forward(self, x: Any) -> Any:
-            return self.module(x.to(dtype)).reshape(-1)
-
-    module = Flat(model.to_module().to("cpu").eval())
-    file = io.BytesIO()
-    fast = torch.backends.mha.get_fastpath_enabled()  # a fused attention that ONNX does not have
-    try:
-        torch.backends.mha.set_fastpath_enabled(False)
-        with warnings.catch_warnings(), torch.no_grad():
-            warnings.simplefilter("ignore")  # PyTorch would rather have us use an exporter that needs more packages
-            torch.onnx.export(
-                module,
-                (torch.zeros(3, n_features),),
-                file,
-                dynamo=False,
-                opset_version=_OPSET,
-                input_names=[INPUT],
-                dynamic_axes={INPUT: {0: "documents"}},
-            )
-    except torch.onnx.OnnxExporterError as error:
-        raise NotExportable(f"PyTorch cannot write this module to ONNX: {error}") from error
-    finally:
-        torch.backends.mha.set_fastpath_enabled(fast)
-    _require_any_length(file.getvalue(), module, n_features)
-    return file.getvalue()
-
-
-def _require_any_length(exported: bytes, module: Any, n_features: int) -> None:
-    """Raise NotExportable if PyTorch wrote the number of documents of its example into the file."""
-    torch, runtime = require_package("torch", "'podium[torch]'"), require_package("onnxruntime")
-    options = runtime.SessionOptions()
-    options.log_severity_level = 4
-    session = runtime.InferenceSession(exported, options, providers=["CPUExecutionProvider"])
-    for n in (2, 7):
-        x = np.random.default_rng(n).standard_normal((n, n_features)).astype(np.float32)
-        with torch.no_grad():
-            expected = module(torch.from_numpy(x)).numpy()
-        try:
-            same = np.allclose(session.run(None, {INPUT: x})[0], expected, rtol=1e-3, atol=1e-4)
-        except Exception:  # onnxruntime has an exception class per kind of failure, without a common base
-            same = False
-        if not same:
-            raise NotExportable(
-                "PyTorch writes this module to ONNX for lists of one length only: it probably reshapes by the number "
-                "of documents, as torch.nn.MultiheadAttention does; torch.nn.functional.scaled_dot_product_attention "
-                "does not"
-            )
 
 
 def run(path: Path, X: np.ndarray) -> np.ndarray:
