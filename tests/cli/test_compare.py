@@ -25,7 +25,8 @@ def test_table_to_stdout_progress_to_stderr(podium_command, arguments, tmp_path,
     assert {line.split()[0] for line in result.out.splitlines() if "±." in line} == {
         *("regression", "best-feature", "random")
     }
-    assert result.out.endswith("Report: podium-runs/data/report.html\n")
+    assert "\nReport: podium-runs/data/report.html\n" in result.out
+    assert result.out.endswith("podium train --from-run podium-runs/data -o model.podium\n")
     assert "[18/18]" in result.err
     assert " s left] fold 1, regression" in result.err
     assert (tmp_path / "podium-runs" / "data" / "report.html").is_file()
