@@ -113,7 +113,7 @@ def test_a_listwise_scorer_needs_query_ids_to_predict(queries) -> None:
         ({"eval_set": "train"}, "eval_set"),
         ({"eval_set": (np.ones((3, 5)), np.ones(3))}, "eval_qid"),
         ({"sample_weight": -np.ones(40)}, "weights"),
-        ({"sample_weight": np.zeros(40)}, "weights"),
+        ({"sample_weight": np.zeros(40)}, "sample_weight is 0 for every query"),
         ({"sample_weight": np.full(40, np.nan)}, "weights"),
     ],
     ids=["not a pair", "no eval_qid", "negative", "all zero", "nan"],
