@@ -19,6 +19,7 @@ def test_a_trained_model(podium_command, files, tmp_path, monkeypatch):
     for words in ("ListNet", "l2=0.25", "data.csv (24 queries", "podium train data.csv", "standard: by mean"):
         assert words in shown.out
     assert f"podium {podium.__version__}, python" in shown.out
+    assert "podium export" not in shown.out  # the command that train ends with is no version
     content = json.loads(podium_command("show", model, "--json").out)
     ranker = podium.load(model)
     weights = {found["feature"]: found["value"] for found in content["features"]}

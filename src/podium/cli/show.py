@@ -47,7 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _facts(ranker: Any) -> dict[str, Any]:
     """Return everything that is shown, as JSON has it."""
     origin = ranker.provenance_
-    named = {"command", "data", "dataset", "saved", "method"}
+    named = {"command", "data", "dataset", "saved", "method", "export"}
     versions = {name: value for name, value in origin.items() if isinstance(value, str) and name not in named}
     convergence = ranker.convergence_
     importances, kind = _importances(ranker)
@@ -147,11 +147,21 @@ def _text(name: str, value: Any) -> str:
         for target, reason in value.items():
             reasons.setdefault(str(reason), []).append(target)
         return "; ".join(f"{', '.join(targets)}: {reason}" for reason, targets in reasons.items())
+    if name == "auto" and isinstance(value, dict):
+        return _choice(value)
     if isinstance(value, dict):
         return ", ".join(f"{key} {item}" if name == "versions" else f"{key}={item}" for key, item in value.items())
     if isinstance(value, list | tuple):
         return ", ".join(map(str, value))
     return str(value)
+
+
+def _choice(chosen: dict[str, Any]) -> str:
+    """Return what ``auto`` picked and what it promises; --json has all that it tried."""
+    pick = ", ".join(f"{name} {share:.0%}" for name, share in chosen.get("pick", {}).items())
+    estimate = chosen.get("estimate")
+    value = "" if estimate is None else f"; {chosen.get('metric')} {estimate:.4f}, {chosen.get('protocol')}"
+    return f"{'distilled from ' if chosen.get('distillation') else ''}{pick}{value}"
 
 
 def _data(part: str, facts: Any) -> str:
