@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
+from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -16,3 +19,19 @@ def shared_data() -> Path:
         if place and Path(place).is_dir():
             return Path(place)
     pytest.skip("real data not found: set PODIUM_DATA to its folder")
+
+
+@pytest.fixture(scope="session")
+def load_tool() -> Callable[[str], ModuleType]:
+    """Return a function that imports the script ``tools/<name>.py``."""
+
+    def load(name: str) -> ModuleType:
+        path = Path(__file__).parents[1] / "tools" / f"{name}.py"
+        spec = importlib.util.spec_from_file_location(name, path)
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module
+
+    return load

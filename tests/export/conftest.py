@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Callable
 from functools import cache
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -19,15 +17,8 @@ CATEGORY = 3
 
 
 @pytest.fixture(scope="session")
-def matrix() -> ModuleType:
-    """Return ``tools/export_matrix.py``."""
-    path = Path(__file__).parents[2] / "tools" / "export_matrix.py"
-    spec = importlib.util.spec_from_file_location("export_matrix", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def matrix(load_tool: Callable[[str], ModuleType]) -> ModuleType:
+    return load_tool("export_matrix")
 
 
 @pytest.fixture(scope="session")

@@ -103,7 +103,7 @@ def test_any_array_of_numbers(saved) -> None:
         (np.zeros((3, 4)), r"\(n, 5\) numbers; got the shape \(3, 4\)"),
         (np.zeros(5), r"got the shape \(5,\)"),
         (np.full((2, 5), "a"), "must hold numbers"),
-        (np.full((2, 5), np.nan), "row 0, feature 0 is nan"),
+        (np.full((2, 5), np.nan), "row 0, feature 1 is nan"),
     ],
 )
 def test_wrong_rows(given, message, saved) -> None:

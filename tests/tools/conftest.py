@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import importlib.util
+from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -14,26 +13,14 @@ from podium.experiments.plan.configuration import Configuration, DataFacts, Meth
 from podium.experiments.result.published import table
 from podium.experiments.run.outcomes import Result, Trial
 
-ROOT = Path(__file__).parents[2]
-
-
-def load_tool(name: str) -> ModuleType:
-    """Import the script ``tools/<name>.py``."""
-    spec = importlib.util.spec_from_file_location(name, ROOT / "tools" / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
 
 @pytest.fixture(scope="module")
-def draw_architecture() -> ModuleType:
+def draw_architecture(load_tool: Callable[[str], ModuleType]) -> ModuleType:
     return load_tool("draw_architecture")
 
 
 @pytest.fixture(scope="module")
-def reproduce() -> ModuleType:
+def reproduce(load_tool: Callable[[str], ModuleType]) -> ModuleType:
     return load_tool("reproduce")
 
 

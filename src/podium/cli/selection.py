@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 AUTO = "auto"
 SUFFIXES = {"onnx": "onnx", "lightgbm": "txt", "sql": "sql"}
-"""Of exported files, where it is not ``json``."""
+"""Suffixes of exported files, where it is not ``json``."""
 PREFERRED = ("solr", "opensearch", "onnx", "lightgbm", "sql")
 """The format that is proposed is the first of these that takes the model."""
 
@@ -155,6 +155,7 @@ def auto(
     """Return the pick of ``Auto``, lines that say what was chosen, and the same as facts."""
     from podium.experiments.auto import Auto
     from podium.experiments.run.clock import Clock
+    from podium.experiments.selection import in_words
 
     folder = _folder(arguments)
     chooser = Auto(
@@ -164,11 +165,8 @@ def auto(
     with output.Reporter(arguments.quiet, folder) as reporter:
         chooser.fit(train, eval_set=valid, progress=reporter, clock=clock)
     choice = chooser.choice_
-    picked = ", ".join(
-        f"{name} {share:.0%}" if len(choice.members) > 1 else name for name, share in choice.members.items()
-    )
     kind = "lambdamart, distilled from " * (choice.distilled is not None) + "a blend of " * (len(choice.members) > 1)
-    lines = [f"  pick: {kind}{picked}"]
+    lines = [f"  pick: {kind}{in_words(choice.members)}"]
     if choice.estimate == choice.estimate:
         lines.append(
             f"  {choice.metric} {choice.estimate:.4f} on queries that did not choose it ({choice.protocol}); "

@@ -47,7 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _facts(ranker: Any) -> dict[str, Any]:
     """Return everything that is shown, as JSON has it."""
     origin = ranker.provenance_
-    named = {"command", "data", "dataset", "saved", "method", "export"}
+    named = {"command", "data", "dataset", "saved", "method"}
     versions = {name: value for name, value in origin.items() if isinstance(value, str) and name not in named}
     convergence = ranker.convergence_
     importances, kind = _importances(ranker)
@@ -158,7 +158,9 @@ def _text(name: str, value: Any) -> str:
 
 def _choice(chosen: dict[str, Any]) -> str:
     """Return what ``auto`` picked and what it promises; --json has all that it tried."""
-    pick = ", ".join(f"{name} {share:.0%}" for name, share in chosen.get("pick", {}).items())
+    from podium.experiments.selection import in_words
+
+    pick = in_words(chosen.get("pick", {}))
     estimate = chosen.get("estimate")
     value = "" if estimate is None else f"; {chosen.get('metric')} {estimate:.4f}, {chosen.get('protocol')}"
     return f"{'distilled from ' if chosen.get('distillation') else ''}{pick}{value}"

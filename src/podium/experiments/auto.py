@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from podium.core.arrays import Arrays
 from podium.core.random_state import as_generator
 from podium.data.queries import Queries
 from podium.experiments.compare import Silent
@@ -119,16 +117,9 @@ class Auto(BaseRanker):
         pick = getattr(self, "pick_", None)
         return _PickScorer() if pick is None or not pick._needs_lists() else _ListPickScorer()
 
-    def save(
-        self,
-        path: str | os.PathLike[str],
-        *,
-        dataset: str | None = None,
-        provenance: Mapping[str, Any] | None = None,
-    ) -> None:
-        """Write the pick to one file: :func:`podium.load` returns it, with the same scores."""
+    def _to_save(self) -> Any:
         self._require_fitted()
-        self.pick_.save(path, dataset=dataset, provenance=provenance)
+        return self.pick_
 
 
 class _PickModel(Model):
@@ -139,9 +130,6 @@ class _PickModel(Model):
         if queries.order is not None:  # the pick answers in the order of the rows it was given
             queries = queries.take(np.arange(len(queries)))
         return np.asarray(self.pick.predict(queries), np.float64)
-
-    def to_arrays(self) -> Arrays:
-        raise NotImplementedError  # Auto saves its pick
 
 
 class _PickScorer(Scorer):

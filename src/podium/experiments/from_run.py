@@ -34,9 +34,6 @@ from podium.models.evidence import evidence_shares
 if TYPE_CHECKING:
     from podium.experiments.result.comparison import Comparison
 
-SMALL_SHARE = 0.01
-"""A model with a smaller share in the blend is left out."""
-
 
 def train_from(
     comparison: Comparison,
@@ -193,7 +190,7 @@ def _blend(
     members = [
         (method.name, final_ranker(method, setting, carried, 0), share)
         for (method, setting, carried), share in zip(entries, shares, strict=True)
-        if share >= min(SMALL_SHARE, shares.max())
+        if share > 0
     ]
     listener.note(f"fitting the {len(members)} members of the blend on all data")
     blend = Blend([(name, ranker) for name, ranker, _ in members], [float(share) for *_, share in members])

@@ -34,8 +34,6 @@ from podium.rankers.presets.lambdamart import LambdaMART
 
 SAMPLE_FROM, SAMPLE = 60_000, 20_000
 """With more documents than the first, candidates first race on queries with about as many as the second."""
-SMALL_SHARE = 0.03
-"""A member with a smaller share in the blend is left out."""
 DISTILL_FOLDS = 3
 """Folds on which a student is measured."""
 
@@ -120,12 +118,8 @@ class Selection:
 
     def _takes(self, candidate: Candidate) -> bool:
         """Return whether the target and the data allow a candidate; note why not."""
-        ranker, reason = candidate.ranker(), None
-        if self.auto.target is not None:
-            try:
-                find(self.auto.target).require(ranker)
-            except NotExportable as error:
-                reason = str(error)
+        ranker = candidate.ranker()
+        reason = self._refusal(ranker)
         if reason is None and not ranker._scorer().accepts_missing:
             try:
                 self.given.queries.require_finite()
@@ -134,6 +128,16 @@ class Selection:
         if reason is not None:
             self.choice.dropped[candidate.name] = reason
         return reason is None
+
+    def _refusal(self, ranker: Any) -> str | None:
+        """Return why the target cannot express a ranker; None if it can, or if there is no target."""
+        if self.auto.target is None:
+            return None
+        try:
+            find(self.auto.target).require(ranker)
+        except NotExportable as error:
+            return str(error)
+        return None
 
     def _heats(self, entered: list[Candidate]) -> list[Candidate]:
         """Race on a sample of the queries first, where there are many; return the better ones."""
@@ -206,16 +210,13 @@ class Selection:
             choice.estimate, choice.members = single, {names[order[0]]: 1.0}
         else:
             shares = evidence_shares(values, weights, self.seed)
-            shares = np.where(shares < min(SMALL_SHARE, shares.max()), 0.0, shares)
-            choice.members = {names[i]: float(shares[i] / shares.sum()) for i in order if shares[i] > 0}
+            choice.members = {names[i]: float(shares[i]) for i in order if shares[i] > 0}
             choice.estimate = blended
         return choice.members
 
     def _may_distill(self, blended: float, race: Race) -> bool:
         """Return whether a blend that the target cannot express is worth a student, which the target can."""
-        try:
-            find(str(self.auto.target)).require(self._student())
-        except NotExportable:
+        if self._refusal(self._student()) is not None:
             return False
         costs = sum(_cost(race, c.name) for c in race.running) + max(_cost(race, c.name) for c in race.running)
         return blended > self.choice.single and (DISTILL_FOLDS + 1) * 1.5 * costs < self.clock.left
@@ -266,7 +267,7 @@ class Selection:
             entries += [(name, candidate.ranker(self.seed + i if n > 1 else None), share / n) for i in range(n)]
         if self.clock.is_limited:
             entries = self._affordable(entries, race)
-        self.listener.note(f"fitting the pick on all {len(self.given.queries)} queries: {_shares(members)}")
+        self.listener.note(f"fitting the pick on all {len(self.given.queries)} queries: {in_words(members)}")
         if len(entries) == 1:
             return self._fit(entries[0][1])
         blend = Blend([(name, ranker) for name, ranker, _ in entries], [share for *_, share in entries])
@@ -312,7 +313,8 @@ def _scores(race: Race, name: str, fold: str) -> np.ndarray:
     return scores
 
 
-def _shares(members: Mapping[str, float]) -> str:
+def in_words(members: Mapping[str, float]) -> str:
+    """Return the candidates picked, with their shares if there are several."""
     return ", ".join(f"{name} {share:.0%}" if len(members) > 1 else name for name, share in members.items())
 
 

@@ -252,7 +252,7 @@ class _Comparison:
         for query, rows in zip(self.queries.qids.tolist(), self.queries.slices(), strict=True):
             order = np.argsort(-self.scores[rows], kind="stable") + rows.start
             mine, theirs = self.scores[order], found[order]
-            # Of the documents further than a tie below i, does any have at least the score of i?
+            # Does any document that is further below i than a tie score at least as high there as i?
             below = np.searchsorted(-mine, -mine + self.tie, side="right")
             highest_after = np.append(np.maximum.accumulate(theirs[::-1])[::-1], -np.inf)
             for i in np.flatnonzero((highest_after[below] >= theirs) & (below < len(order))).tolist():

@@ -15,6 +15,8 @@ BEST = 3
 N_SAMPLES = 1000
 BEATEN = 0.975
 """A model that is below the best one in so many of the samples has no share."""
+SMALL = 0.1
+"""Nor has one whose share would be smaller than this part of the largest: fitting it would be worth little."""
 
 
 def evidence_shares(values: np.ndarray, query_weight: np.ndarray | None = None, random_state: int = 0) -> np.ndarray:
@@ -48,7 +50,7 @@ def evidence_shares(values: np.ndarray, query_weight: np.ndarray | None = None, 
     above = (totals[:, None, :] > totals[:, :, None]).sum(axis=2)
     equal = (totals[:, None, :] == totals[:, :, None]).sum(axis=2)
     shares = np.clip((BEST - above) / equal, 0.0, 1.0).sum(axis=0)
-    shares[beaten] = 0.0
+    shares[beaten | (shares < SMALL * shares.max())] = 0.0
     return shares / shares.sum()
 
 

@@ -28,10 +28,9 @@ class FittedEstimator(Fields, Registered, BaseEstimator):  # type: ignore[misc]
     convergence_: Convergence
     n_iter_: int
     provenance_: dict[str, Any]
-    """Of a loaded ranker: data, command, date and versions, as far as they were known when it was saved."""
-
+    """Data, command, date and versions, as far as the file of a loaded ranker tells them."""
     distillation_: dict[str, Any]
-    """Of a student of :func:`podium.distill`: the teacher's figures and its own."""
+    """The teacher's figures and its own, if :func:`podium.distill` made this ranker."""
 
     def _loss(self) -> Loss | None:
         """Return the loss that this ranker's parameters describe; None if it is not trained on one."""
@@ -49,7 +48,11 @@ class FittedEstimator(Fields, Registered, BaseEstimator):  # type: ignore[misc]
         ``dataset`` (a name, a version, a fingerprint) and further facts of its origin, ``provenance``, are stored in
         the file, and are in ``provenance_`` after loading.
         """
-        save(self, path, dataset=dataset, provenance=provenance)
+        save(self._to_save(), path, dataset=dataset, provenance=provenance)
+
+    def _to_save(self) -> Any:
+        """Return the ranker that :meth:`save` writes."""
+        return self
 
     def _set_fit(self, fit: Fit) -> Self:
         """Store the result of training."""

@@ -20,7 +20,7 @@ class Start:
 
     model: Model
     standardization: Standardization | None
-    """Of the features that the model is given, where its scorer does not take it into the model."""
+    """Applied to the features before the model, where its scorer does not take it into the model."""
 
 
 @dataclass(frozen=True, slots=True)

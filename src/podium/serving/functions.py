@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from podium.core.arrays import Arrays, require_array
+from podium.core.feature_names import feature_name
 from podium.numerics import forward
 from podium.serving.quick_numba import import_numba
 
@@ -142,7 +143,7 @@ FUNCTIONS: Mapping[str, Callable[[Facts, Arrays, int], Function]] = {
 def _finite(rows: np.ndarray) -> np.ndarray:
     if not np.isfinite(rows).all():
         i, j = np.argwhere(~np.isfinite(rows))[0].tolist()
-        raise ValueError(f"row {i}, feature {j} is {rows[i, j]}: this model takes finite numbers only")
+        raise ValueError(f"row {i}, {feature_name(j)} is {rows[i, j]}: this model takes finite numbers only")
     return rows
 
 

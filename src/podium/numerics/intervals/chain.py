@@ -48,7 +48,7 @@ class SortedGrades(NamedTuple):
 Pair = tuple[np.ndarray, np.ndarray]
 """Places and forces of knots, scores and their running sums, or places before and after a spring."""
 Slopes = tuple[float, float]
-"""Of the polyline, left of all knots and right of them."""
+"""The polyline's slopes left of all knots and right of them."""
 
 
 @njit(error_model="numpy")

@@ -19,7 +19,7 @@ class Contribution:
     name: str
     contribution: float
     values: tuple[float, float]
-    """Of the first document and of the second, or the mean of the list."""
+    """The feature's value in the first document and in the second, or its mean over the list."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +48,11 @@ class Explanation:
     first: Explained
     second: Explained
     contributions: tuple[Contribution, ...]
-    """Of all features, largest first. They add up to :attr:`difference`."""
+    """The contributions of all features, largest first. They add up to :attr:`difference`."""
     method: str
     query: str | None
     n_documents: int
-    """Of the list."""
+    """The length of the list."""
     rules: tuple[tuple[str, float, bool], ...] = ()
     """For rules on single features, those that hold for one document only: the condition, what it adds to the
     difference, and whether it holds for the first."""
