@@ -334,3 +334,36 @@ def test_errors_are_messages(podium_command, files, tmp_path, monkeypatch, reque
     assert "Traceback" not in result.err
     assert not (tmp_path / "m.podium").exists()
     assert "Traceback" in podium_command("--debug", *argv).err
+
+
+def test_documents_without_grades_are_ranked(podium_command, files, model, expected, tmp_path):
+    ungraded = tmp_path / "ungraded.txt"
+    lines = Path(files.paths["txt"]).read_text().splitlines()
+    ungraded.write_text("".join(f"{line.split(' ', 1)[1]}\n" for line in lines))
+    result = podium_command("rank", model, ungraded)
+    assert [float(line) for line in result.out.splitlines()] == expected.tolist()
+
+
+def test_columns_of_text_are_left_out_with_a_line_in_train_and_rank(podium_command, tmp_path):
+    table, saved = tmp_path / "table.csv", tmp_path / "model.podium"
+    table.write_text("qid,label,title,x,y\n1,1,foo,0,2\n1,0,bar,1,1\n2,1,foo,0,1\n2,0,baz,1,3\n")
+    trained = podium_command("train", table, "--method", "regression", "--valid", table, "-o", saved)
+    assert trained.code == 0
+    assert trained.err.count("table.csv: columns without numbers are left out: 'title'\n") == 1
+    assert podium.load(saved).feature_names_in_.tolist() == ["x", "y"]
+    ranked = podium_command("rank", saved, table)
+    assert (ranked.code, ranked.err, len(ranked.out.splitlines())) == (0, "", 4)
+
+
+def test_messages_name_the_options_of_the_command_line(podium_command, model, tmp_path):
+    table, letor = tmp_path / "table.csv", tmp_path / "zero.txt"
+    table.write_text("qid,label,x\n1,1,0.5\n1,0,foo\n")
+    result = podium_command("train", table, "--method", "listnet", "-o", tmp_path / "no.podium")
+    assert result.code == 2
+    assert "--features" in result.err
+    assert "--document-column" in result.err
+    assert "features=" not in result.err
+    letor.write_text("1 qid:1 0:1\n")
+    result = podium_command("rank", model, letor)
+    assert "features are numbered from 1" in result.err
+    assert "zero_based" not in result.err

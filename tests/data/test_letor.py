@@ -336,3 +336,15 @@ def test_lightgbm_files(shared_data: Path) -> None:
         X, y = load_svmlight_file(str(folder / f"rank.{part}.gz"), n_features=300, dtype=np.float32, zero_based=False)
         assert np.array_equal(q.labels, y)
         assert (q.features != X).nnz == 0
+
+
+def test_lines_without_grades(file) -> None:
+    text = "qid:7 1:0.5 2:1.00000000000000000000000001 #docid = a\nqid:7 2:3\n"
+    queries = read_letor(file(text), labeled=False)
+    np.testing.assert_array_equal(queries.features, [[0.5, 1.0], [0.0, 3.0]])
+    assert not queries.has_labels
+    assert queries.qids.tolist() == [7]
+    graded = read_letor(file("2 qid:7 1:0.5\nqid:7 1:3\n"), labeled=False)  # a grade is read over
+    np.testing.assert_array_equal(graded.features, [[0.5], [3.0]])
+    with pytest.raises(ValueError, match=r":1: the grade 'qid:7' is not a number"):
+        read_letor(file(text))

@@ -210,7 +210,7 @@ def test_judgments_are_joined_by_text(tmp_path, name, text):
 
 def test_columns_of_judgments_can_be_named(tmp_path):
     (tmp_path / "grades.csv").write_text("stars,topic,query,sku\n3,x,a,007\n")
-    with pytest.raises(ValueError, match=r"no column of the document .*--document-column"):
+    with pytest.raises(ValueError, match=r"no column of the document .*document_id="):
         join_judgments(LOGGED, tmp_path / "grades.csv")
     joined = join_judgments(LOGGED, tmp_path / "grades.csv", document_id="sku", label="stars")
     assert joined.queries.labels.tolist() == [3.0]

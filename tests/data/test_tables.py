@@ -91,7 +91,7 @@ def test_several_tables(table) -> None:
         (CSV, {"qid": "query"}, "no column 'query'; the columns are 'qid', 'label'"),
         (CSV, {"document_id": "doc"}, "no column 'doc'"),
         (CSV, {"features": ["f1", "f3"]}, "no column 'f3'"),
-        (CSV, {}, r"column 'id', row 0 .*: 'a' is not a number .*name the feature columns with features="),
+        (CSV, {"features": ["f1", "id"]}, r"column 'id', row 0 .*: 'a' is not a number"),
         (
             CSV.replace("-3.25", "abc"),
             {"document_id": "id"},
@@ -149,3 +149,25 @@ def test_formats_are_told_apart(table) -> None:
 def test_real_files(shared_data: Path) -> None:
     assert read_queries(shared_data / "ohsumed" / "Fold1" / "testset.txt.gz").n_features == 25
     assert len(read_queries(shared_data / "lightgbm-rank" / "rank.test.gz")) == 50
+
+
+def test_a_line_with_too_few_fields_is_an_error_with_its_number(tmp_path: Path) -> None:
+    path = tmp_path / "short.csv"
+    path.write_text("qid,label,x,y\n1,1,0.5,\n1,0,0.25,1\n2,1,3\n2,0,1,1\n")
+    with pytest.raises(ValueError, match=r"short\.csv:4: 3 fields, but the header has 4"):
+        read_table(path)
+    path.write_text("qid,label,x,y\n1,1,0.5,\n1,0,0.25,1\n")  # an empty last field is fine
+    np.testing.assert_array_equal(read_table(path).features, [[0.5, np.nan], [0.25, 1.0]])
+
+
+def test_columns_without_numbers_are_left_out_by_name(tmp_path: Path) -> None:
+    path = tmp_path / "titles.csv"
+    path.write_text("qid,label,title,x,empty\n1,1,foo,0.5,\n1,0,bar,0.25,\n")
+    with pytest.warns(UserWarning, match=r"titles\.csv: columns without numbers are left out: 'title', 'empty'$"):
+        assert read_table(path).feature_names == ("x",)
+    path.write_text("qid,label,title\n1,1,foo\n1,0,bar\n")
+    with pytest.warns(UserWarning, match="'title'"), pytest.raises(ValueError, match="no column of numbers is left"):
+        read_table(path)
+    path.write_text("qid,label,x\n1,1,foo\n1,0,2\n")  # a typing error among numbers is no column of text
+    with pytest.raises(ValueError, match=r"'foo' is not a number .* features="):
+        read_table(path)

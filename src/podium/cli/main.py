@@ -14,8 +14,11 @@ import os
 import shlex
 import sys
 import traceback
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from types import ModuleType
+from typing import Any
 
 from podium.cli import (
     compare,
@@ -33,6 +36,8 @@ from podium.cli import (
     train,
 )
 from podium.cli.options import Parser
+from podium.cli.output import note
+from podium.core.wording import LeftOutWarning, for_the_command_line
 from podium.version import __version__
 
 COMMANDS = (compare, report, train, show, export, compile, rank, explain, evaluate, split, join, methods, ratings)
@@ -56,7 +61,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = build_parser().parse_args(argv)
     arguments.typed = shlex.join(["podium", *(sys.argv[1:] if argv is None else argv)])
     try:
-        code: int = arguments.run(arguments)
+        with for_the_command_line(), _notes_of_warnings():
+            code: int = arguments.run(arguments)
         sys.stdout.flush()
         return code
     except KeyboardInterrupt as interruption:
@@ -69,6 +75,25 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _fail(f"error: {what}", 2, arguments.debug)
     except (ValueError, ModuleNotFoundError) as error:
         return _fail("\n  ".join([f"error: {error}", *getattr(error, "__notes__", ())]), 2, arguments.debug)
+
+
+@contextmanager
+def _notes_of_warnings() -> Iterator[None]:
+    """Print what readers leave out as lines, each once; other warnings are shown as ever."""
+    told: set[str] = set()
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", LeftOutWarning)
+        show = warnings.showwarning
+
+        def tell(message: Any, category: type[Warning], *place: Any, **options: Any) -> None:
+            if not issubclass(category, LeftOutWarning):
+                show(message, category, *place, **options)
+            elif str(message) not in told:
+                told.add(str(message))
+                note(f"podium: {message}")
+
+        warnings.showwarning = tell
+        yield
 
 
 def build_parser() -> Parser:

@@ -34,7 +34,8 @@ def add_data_options(parser: Parser) -> None:
     group.add_argument("--qid-column", metavar="NAME", help="query ids (default: qid)")
     group.add_argument("--label-column", metavar="NAME", help="grades (default: label)")
     group.add_argument("--document-column", metavar="NAME", help="document ids (default: document_id, if there is one)")
-    group.add_argument("--features", metavar="A,B,…", help="features (default: all other columns)", type=comma_list)
+    told = "features (default: all other columns that hold numbers; the others are named)"
+    group.add_argument("--features", metavar="A,B,…", help=told, type=comma_list)
 
 
 def add_normalize_option(parser: Parser) -> None:
@@ -190,7 +191,7 @@ def read_documents(path: str, arguments: argparse.Namespace, ranker: Any) -> Que
     names = getattr(ranker, "feature_names_in_", None)
     if names is not None:
         table["features"] = list(names)
-    return read(path, arguments, table=table, letor={"n_features": ranker.n_features_in_})
+    return read(path, arguments, table=table, letor={"n_features": ranker.n_features_in_, "labeled": False})
 
 
 def read_feature_names(path: str, n: int) -> list[str]:

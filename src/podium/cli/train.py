@@ -297,7 +297,10 @@ def _read(arguments: argparse.Namespace, n_features: int | None = None) -> Data:
     files = {"training": Path(arguments.data)}
     if arguments.valid:
         files["validation"] = Path(arguments.valid)
-    parts = {part: options.read(path, arguments) for part, path in files.items()}
+    parts = {"training": options.read(files["training"], arguments)}
+    if arguments.valid:  # a column may be empty, or hold text, in one of two tables only
+        table = {"features": parts["training"].feature_names}
+        parts["validation"] = options.read(files["validation"], arguments, table=table)
     # A LETOR file may not mention the last features: read it again, as wide as the other.
     width = max(n_features or 0, *(queries.n_features for queries in parts.values()))
     if any(queries.n_features != width for queries in parts.values()):

@@ -14,6 +14,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from podium.core.feature_names import feature_identifier
+from podium.core.wording import advice
 from podium.data.normalize import WITHIN_QUERY
 from podium.numerics.forward import ACTIVATIONS, HEIGHT, SLOPE
 from podium.numerics.trees.forest import Forest
@@ -154,7 +155,9 @@ def portable_kind(ranker: Any) -> type[Portable]:
     if ranker.normalize in WITHIN_QUERY:
         raise NotExportable(
             f"{named} rescales features within each query (normalize={ranker.normalize!r}), and what computes one "
-            f'document at a time cannot. Train it with normalize="standard", or None for trees. {_DISTILL}'
+            "document at a time cannot. Train it with "
+            + advice('normalize="standard", or None for trees', "--normalize standard, or none for trees")
+            + f". {_DISTILL}"
         )
     scorer = ranker._scorer()
     if scorer.listwise:

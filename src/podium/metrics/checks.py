@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from podium.core.wording import advice
 from podium.metrics.conventions import Convention
 from podium.metrics.kernel import Shown, Wanted
 
@@ -20,8 +21,8 @@ def require_numbers(scores: np.ndarray, labels: np.ndarray, offsets: np.ndarray,
         row, what, problem = np.isnan(scores).argmax(), "score", "NaN; metrics need numbers to rank by"
     elif not np.isfinite([labels.min(initial=0.0), labels.max(initial=0.0)]).all():
         row, what = (~np.isfinite(labels)).argmax(), "label"
-        problem = (
-            f"{labels[row]}; labels must be finite: give unjudged documents a grade, or name them with judged=mask"
+        problem = f"{labels[row]}; labels must be finite: give unjudged documents a grade" + advice(
+            ", or name them with judged=mask", ""
         )
     else:
         return
@@ -45,7 +46,8 @@ def require_grades(shown: Shown, wanted: Wanted, rules: Convention, max_grade: f
     elif highest > max_grade and stops:
         problem = f"the grade {highest:g}, above max_grade = {max_grade:g} of err (convention {rules})"
     elif highest > LARGEST_GRADE and is_power:
-        problem = f"the grade {highest:g}: 2^grade is out of range; rescale the grades or use gain='linear'"
+        way_out = f"rescale the grades or use the convention {rules}+gain=linear"
+        problem = f"the grade {highest:g}: 2^grade is out of range; {way_out}"
     else:
         return
     row = labels.argmin() if too_low else labels.argmax()

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
+from podium.core.wording import advice
 from podium.data.features import Features
 from podium.data.queries import Queries
 from podium.numerics.compiling import njit
@@ -41,7 +42,10 @@ class Standardization:
         if queries.is_sparse:
             raise ValueError(
                 "standardizing sparse features would fill in every zero, and this scorer cannot avoid it; "
-                'use normalize=None or dense features (a linear scorer takes normalize="standard" as it is)'
+                + advice(
+                    'use normalize=None or dense features (a linear scorer takes normalize="standard" as it is)',
+                    "use --normalize none (a linear scorer takes --normalize standard as it is)",
+                )
             )
         features = queries.features.copy()
         features -= self.mean.astype(features.dtype)

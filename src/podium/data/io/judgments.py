@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from podium.core.wording import advice
 from podium.data.frames import require_columns
 from podium.data.io.files import FilePath, first_bytes
 from podium.data.io.tables import TABLE_SUFFIXES, naming, read_frame, suffix_of
@@ -154,8 +155,8 @@ def _column(frame: Any, what: str, given: str | None) -> str:
         listed = ", ".join(map(repr, frame.columns))
         raise ValueError(
             f"no column of the {what} (one named {', '.join(_COLUMNS[what][:4])} …) among {listed}. Expected TREC "
-            "qrels ('query iteration document grade') or a table with a header; name its columns with --qid-column, "
-            "--document-column and --label-column (qid=, document_id=, label=)"
+            "qrels ('query iteration document grade') or a table with a header; name its columns with "
+            + advice("qid=, document_id= and label=", "--qid-column, --document-column and --label-column")
         )
     return found
 

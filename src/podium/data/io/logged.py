@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 
+from podium.core.wording import advice
 from podium.data.io.files import FilePath, flat_paths, open_text
 from podium.data.io.judgments import join_judgments
 from podium.data.queries import Queries
@@ -37,8 +38,7 @@ _FORMS = (
 )
 _HOW_TO_NAME = (
     "send the parameter qid=ID with the request (Solr echoes it with echoParams=explicit), call the log or a query "
-    '"qid:ID" (OpenSearch, Elasticsearch), wrap it as {"query": "ID", "response": …}, or give query= or query_pattern= '
-    "(--query, --query-pattern)"
+    '"qid:ID" (OpenSearch, Elasticsearch), wrap it as {"query": "ID", "response": …}, or give '
 )
 
 
@@ -219,13 +219,23 @@ def _query_around(value: Mapping[str, Any], source: Source) -> str | None:
     return None if found is None else _id(found, "query")
 
 
+def _document_id() -> str:
+    return advice("document_id=", "--document-field")
+
+
+def _query_options() -> str:
+    return advice("query= or query_pattern=", "--query or --query-pattern")
+
+
 def _solr_rows(documents: Sequence[Any], query: str | None, source: Source) -> Iterator[_Row]:
     for document in documents:
-        name = _id(_field(document, source.document_id or "id", "name another field with document_id="), "document")
+        how = f"name another field with {_document_id()}"
+        name = _id(_field(document, source.document_id or "id", how), "document")
         found = query if query is not None else _only(document.get(source.qid))
         if found is None:
-            raise ValueError(f"the response does not say its query: {_HOW_TO_NAME}")
-        hint = f"ask for it with fl={source.document_id or 'id'},{source.features}, or name it with features="
+            raise ValueError(f"the response does not say its query: {_HOW_TO_NAME}{_query_options()}")
+        hint = f"ask for it with fl={source.document_id or 'id'},{source.features}, or name it with "
+        hint += advice("features=", "--features-field")
         yield _id(found, "query"), name, _features(_field(document, source.features, hint))
 
 
@@ -233,7 +243,7 @@ def _opensearch_rows(response: Mapping[str, Any], query: str | None, source: Sou
     for hit in response["hits"].get("hits", ()):
         inner = hit.get("_source") or {}
         place = hit if source.document_id is None or source.document_id in hit else inner
-        name = _id(_field(place, source.document_id or "_id", "name a field with document_id="), "document")
+        name = _id(_field(place, source.document_id or "_id", f"name a field with {_document_id()}"), "document")
         logs = (hit.get("fields") or {}).get("_ltrlog")
         if logs is None:
             raise ValueError(f'the hit {name!r} has no _ltrlog: send "ext": {{"ltr_log": …}} with the request')
@@ -253,7 +263,7 @@ def _opensearch_rows(response: Mapping[str, Any], query: str | None, source: Sou
         if named is None:
             named = _only(inner.get(source.qid))
         if named is None:
-            raise ValueError(f"the response does not say its query: {_HOW_TO_NAME}")
+            raise ValueError(f"the response does not say its query: {_HOW_TO_NAME}{_query_options()}")
         yield _id(named, "query"), name, features
 
 

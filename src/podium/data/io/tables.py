@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from podium.core.feature_names import feature_identifier
+from podium.core.wording import LeftOutWarning, advice
 from podium.data.frames import as_table, require_columns, require_numbers
 from podium.data.io.files import FilePath, first_bytes, flat_paths, open_text, writing
 from podium.data.queries import Queries
@@ -44,8 +46,14 @@ def read_table(
         Names of the columns. ``label=None`` reads documents without labels, ``document_id=None`` without ids. A table
         without a column ``document_id`` has no ids unless another column is named.
     features : list of str, optional
-        By default every other column. All must hold numbers: name a column of text as ``document_id``, or leave it out
-        of the list. Empty fields are read as NaN.
+        By default every other column that holds numbers; those without a single number, such as titles, are left out
+        with a warning that names them. Text among numbers is an error. Empty fields are read as NaN.
+
+    Raises
+    ------
+    ValueError
+        If a file cannot be read, with its name and line: a row of a CSV file with fewer or more fields than the header,
+        for example.
     """
     import polars as pl
 
@@ -56,15 +64,20 @@ def read_table(
     if not any(frame.height for frame in frames):
         raise ValueError(f"no documents in {', '.join(map(str, files)) or 'no files'}")
     named = [name for name in (qid, label, document_id) if name is not None]
-    if features is None:
-        features = [name for name in frames[0].columns if name not in named]
     for path, frame in zip(files, frames, strict=True):
         different = set(frame.columns) ^ set(frames[0].columns)
         if different:
             raise ValueError(f"{path} and {files[0]} differ in their columns {', '.join(map(repr, sorted(different)))}")
         with naming(path):
-            require_columns(frame, [*named, *features])
-            hint = "; name the feature columns with features=, or the column of document ids with document_id="
+            require_columns(frame, [*named, *(features or ())])
+    if features is None:
+        features = _columns_with_numbers(frames, files, named)
+    for path, frame in zip(files, frames, strict=True):
+        with naming(path):
+            hint = advice(
+                "; name the feature columns with features=, or the column of document ids with document_id=",
+                "; name the feature columns with --features, or the column of document ids with --document-column",
+            )
             table = as_table(frame)
             for name in features:
                 require_numbers(table[name], hint)
@@ -74,6 +87,28 @@ def read_table(
     together = together.with_columns(integers_if_plain(together[qid]))
     with naming(*files):
         return Queries.from_frame(together, qid=qid, label=label, document_id=document_id, features=features)
+
+
+def _columns_with_numbers(
+    frames: Sequence[polars.DataFrame], files: Sequence[FilePath], named: Sequence[str]
+) -> list[str]:
+    """Return the columns to take as features: all others that hold a number; warn of those that do not."""
+    others = [name for name in frames[0].columns if name not in named]
+    features = [name for name in others if any(_has_numbers(frame[name]) for frame in frames)]
+    left_out = [name for name in others if name not in features]
+    if left_out:
+        listed = ", ".join(map(repr, left_out))
+        where = ", ".join(map(str, files))
+        warnings.warn(f"{where}: columns without numbers are left out: {listed}", LeftOutWarning, stacklevel=3)
+    return features
+
+
+def _has_numbers(column: polars.Series) -> bool:
+    import polars as pl
+
+    if column.dtype != pl.String:
+        return True  # or an error: dates, say, are neither numbers nor text
+    return bool(column.str.strip_chars().cast(pl.Float64, strict=False).is_not_null().any())
 
 
 def write_table(queries: Queries, path: FilePath) -> None:
@@ -156,9 +191,15 @@ def read_frame(path: FilePath, id_columns: Sequence[str | None] | None) -> polar
     # Ids are text: read as numbers, "007" and "7" would be one.
     overrides = {name: pl.String for name in names if id_columns is None or name in id_columns}
     try:
-        return pl.read_csv(Path(path), separator=separator, schema_overrides=overrides, infer_schema_length=None)
+        frame = pl.read_csv(Path(path), separator=separator, schema_overrides=overrides, infer_schema_length=None)
     except pl.exceptions.PolarsError as error:
         raise ValueError(_describe_bad_line(path, separator, len(names)) or f"{path}: {error}") from None
+    # Fields that are missing at the end of a line are read like empty ones: a short line lacks the last.
+    if frame.width and frame.to_series(-1).null_count():
+        problem = _describe_bad_line(path, separator, len(names))
+        if problem:
+            raise ValueError(problem)
+    return frame
 
 
 def separator_of(path: FilePath) -> str:

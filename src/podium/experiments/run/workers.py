@@ -21,6 +21,8 @@ from multiprocessing import connection, context, get_context, parent_process
 from pickle import PicklingError
 from typing import Any, Self
 
+from podium.core.wording import advice
+
 
 @dataclass(frozen=True, slots=True)
 class Task:
@@ -134,7 +136,8 @@ class _Worker:
         try:
             self.pipe.send(task)
         except (PicklingError, AttributeError, TypeError) as error:
-            raise ValueError(f"{task.tag} cannot be sent to a worker process: {error}; use jobs=1") from None
+            alone = advice("jobs=1", "--jobs 1")
+            raise ValueError(f"{task.tag} cannot be sent to a worker process: {error}; use {alone}") from None
 
     def receive(self) -> bool:
         """Take in what the process sent; True if that was the outcome of its task, not only that it is up."""
@@ -147,8 +150,12 @@ class _Worker:
             self.stop()
             if not was_ready:
                 raise RuntimeError(
-                    "a worker process could not start. In a script, call podium.compare under "
-                    "`if __name__ == '__main__':`, or give jobs=1 to stay in one process."
+                    "a worker process could not start. "
+                    + advice(
+                        "In a script, call podium.compare under `if __name__ == '__main__':`, or give jobs=1 to stay "
+                        "in one process.",
+                        "Give --jobs 1 to stay in one process.",
+                    )
                 ) from None
             self.outcome = Failure(f"the worker process died ({_describe_exit(code)})")
             return True

@@ -117,7 +117,7 @@ class PMOPLoss(Loss, keeps_float32=True, sums_documents=True, cost="n (geometric
         if self.potential == "geometric" and self.method == "exact" and data.longest > LONGEST:
             raise ValueError(
                 f"query number {data.sizes.argmax()} has {data.longest} documents; the exact geometric potential takes "
-                f'lists of up to {LONGEST}: use potential="arithmetic" (linear time), method="gibbs", or shorter lists'
+                f"lists of up to {LONGEST}: use potential 'arithmetic' (linear time), method 'gibbs', or shorter lists"
             )
 
 

@@ -52,6 +52,8 @@ class Values(NamedTuple):
     """The index of the first column."""
     limit: int
     """Column numbers of this or more are a problem."""
+    labeled: bool
+    """Whether every line begins with a grade."""
 
 
 @njit(cache=True, nogil=True, error_model="numpy", forceinline=True)
@@ -92,7 +94,8 @@ def survey(buffer: np.ndarray, start: int, stop: int) -> tuple[int, int, int]:
         c = byte_at(buffer, position)
         if c != NEWLINE and c != HASH:
             n_documents += 1
-            position = skip_blanks(buffer, _skip_token(buffer, position))
+            if not _starts_qid(buffer, position):
+                position = skip_blanks(buffer, _skip_token(buffer, position))
             if _starts_qid(buffer, position):
                 position = _skip_token(buffer, position)
             last_colon = -1
@@ -267,8 +270,13 @@ def parse(
             position = end_of_line(buffer, position) + 1
             continue
 
-        label, status, end = parse_number(buffer, position)
-        if status == MALFORMED or not _ends_token(byte_at(buffer, end)):
+        if not values.labeled and _starts_qid(buffer, position):
+            label, status, end = 0.0, EXACT, position
+        else:
+            label, status, end = parse_number(buffer, position)
+            if status != MALFORMED and not _ends_token(byte_at(buffer, end)):
+                status = MALFORMED
+        if status == MALFORMED:
             return BAD_LABEL, position, plain_qids, n_columns
         if status == EXACT and not np.isfinite(label):
             return LABEL_NOT_FINITE, position, plain_qids, n_columns

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse as scipy_sparse
 
+from podium.core.wording import advice
 from podium.data.io.files import FilePath, error_at, flat_paths, open_text, token_at
 from podium.data.io.letor import kernels
 from podium.data.io.parsing.lines import chunks_of_lines, end_of_line, strings
@@ -25,6 +26,7 @@ def read_letor(
     sparse: bool = False,
     zero_based: bool = False,
     group: Any = None,
+    labeled: bool = True,
 ) -> Queries:
     """Read one or several files, plain or gzipped, as one set of queries.
 
@@ -43,6 +45,8 @@ def read_letor(
     group : path, list of paths, or sequence of int, optional
         For files without ``qid:``: the number of documents of each query, in order, as an array or as a file with one
         number per line (one file for each data file). By default, the file ``data.txt.query`` next to ``data.txt``.
+    labeled : bool
+        False reads documents without their grades, and also takes lines that have none: ``qid:ID 1:0.5 …``.
 
     Returns
     -------
@@ -60,7 +64,7 @@ def read_letor(
         raise ValueError(f"dtype must be numpy.float32 or numpy.float64; got {dtype!r}")
     if n_features is not None and n_features < 1:
         raise ValueError(f"n_features must be positive; got {n_features}")
-    reader = _Reader(list(flat_paths(paths)), n_features, index_base=0 if zero_based else 1)
+    reader = _Reader(list(flat_paths(paths)), n_features, index_base=0 if zero_based else 1, labeled=labeled)
     features = reader.read_sparse(dtype) if sparse else reader.read_dense(dtype)
     ids: dict[str, Any] = {"document_ids": reader.document_ids()}
     if reader.have_qids():
@@ -69,14 +73,14 @@ def read_letor(
         ids["qid"] = reader.qids()
     else:
         ids["sizes"] = _sizes(reader.paths, np.diff(reader.row_starts).tolist(), group)
-    return Queries(features, reader.rows.labels, **ids)
+    return Queries(features, reader.rows.labels if labeled else None, **ids)
 
 
 class _Reader:
     """The files, what the first pass counts in them, and what the second pass finds besides features."""
 
-    def __init__(self, paths: list[FilePath], n_features: int | None, index_base: int) -> None:
-        self.paths, self.n_features, self.index_base = paths, n_features, index_base
+    def __init__(self, paths: list[FilePath], n_features: int | None, index_base: int, labeled: bool) -> None:
+        self.paths, self.n_features, self.index_base, self.labeled = paths, n_features, index_base, labeled
         self.buffers = [open_text(path) for path in paths]
         self.chunks = [(file, *span) for file, buffer in enumerate(self.buffers) for span in chunks_of_lines(buffer)]
         counts = each(kernels.survey, [(self.buffers[file], *span) for file, *span in self.chunks])
@@ -122,13 +126,14 @@ class _Reader:
         if hasattr(os, "sysconf") and size > os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"):
             raise ValueError(
                 f"{self.n_documents} documents × {width} features would take {size / 2**30:.0f} GB, more than this "
-                "machine has; pass sparse=True, or n_features= to find indices that are too large"
+                "machine has; "
+                + advice("pass sparse=True, or n_features= to find indices that are too large", "an index is too large")
             )
 
     def _parse(self, data: np.ndarray, indices: np.ndarray, row_stop: np.ndarray, width: int) -> int:
         """Parse all files into the arrays; return the number of columns that were needed."""
         limit = self.n_features or kernels.LARGEST_INDEX + 1
-        values = kernels.Values(data, indices, row_stop, width, self.index_base, limit)
+        values = kernels.Values(data, indices, row_stop, width, self.index_base, limit, self.labeled)
         starts = (np.cumsum(self.counts, axis=0) - self.counts)[:, :2].tolist()
         tasks = [
             (self.buffers[file], *span, *start, self.rows, values)
@@ -150,9 +155,11 @@ class _Reader:
             kernels.EMPTY_QID: "the query id after 'qid:' is missing",
             kernels.MISPLACED_QID: f"{token} must come once, right after the grade",
             kernels.BAD_INDEX: f"{token} is not a feature of the form index:value",
-            kernels.INDEX_ZERO: f"{token} has index 0; pass zero_based=True if the first feature has index 0",
+            kernels.INDEX_ZERO: f"{token} has index 0; "
+            + advice("pass zero_based=True if the first feature has index 0", "features are numbered from 1"),
             kernels.INDEX_TOO_LARGE: f"the index of {token} is larger than {kernels.LARGEST_INDEX}",
-            kernels.INDEX_BEYOND: f"the index of {token} is beyond n_features={self.n_features}",
+            kernels.INDEX_BEYOND: f"the index of {token} is beyond "
+            + advice(f"n_features={self.n_features}", f"the last feature, {self.n_features}"),
             kernels.REPEATED_INDEX: f"the index of {token} occurs twice in this line",
             kernels.BAD_VALUE: f"the value of {token} is not a number",
         }
@@ -166,10 +173,12 @@ class _Reader:
         for row in np.flatnonzero(self.rows.unsure).tolist():
             buffer, start = self.buffers[self._file_of(row)], int(self.rows.line_start[row])
             line = buffer[start : end_of_line(buffer, start)].tobytes()
-            label, *features = line.partition(b"#")[0].split()
-            self.rows.labels[row] = float(label)
-            if not np.isfinite(self.rows.labels[row]):
-                raise self._problem(self._file_of(row), kernels.LABEL_NOT_FINITE, start + line.index(label))
+            features = line.partition(b"#")[0].split()
+            if self.labeled or b":" not in features[0]:
+                label = features.pop(0)
+                self.rows.labels[row] = float(label)
+                if not np.isfinite(self.rows.labels[row]):
+                    raise self._problem(self._file_of(row), kernels.LABEL_NOT_FINITE, start + line.index(label))
             pairs = [feature.split(b":") for feature in features if not feature.startswith(b"qid:")]
             yield row, np.array([int(index) for index, _ in pairs], np.int64), [float(value) for _, value in pairs]
 
@@ -200,7 +209,10 @@ def _sizes(paths: list[FilePath], n_documents: list[int], group: Any) -> np.ndar
         if missing:
             raise ValueError(
                 f"{paths[0]} has no query ids (qid:…), and there is no {' or '.join(missing)}; "
-                "pass group= with the number of documents of each query, or a file that lists them"
+                + advice(
+                    "pass group= with the number of documents of each query, or a file that lists them",
+                    "it lists the number of documents of each query, one per line",
+                )
             )
     if isinstance(group, (str, os.PathLike)):
         group = [group]
