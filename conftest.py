@@ -10,8 +10,9 @@ import pytest
 # A source or test file whose name ends with that of an optional package imports it, such as tests/test_torch.py; one
 # whose name ends with _extras needs several, or takes long.
 OPTIONAL_PACKAGES = ("torch", "matplotlib", "_extras")
-# Tests in this folder need Java and search engines.
-ENGINES = Path(__file__).parent / "tests" / "engines"
+# Everything in these folders needs Java and search engines, or Dask.
+HERE = Path(__file__).parent
+NEEDING_EXTRAS = {HERE / "tests" / "engines", HERE / "tests" / "dask", HERE / "src" / "podium" / "dask"}
 # Some cases of these need PyTorch and are skipped without it, so the files are run both ways.
 RUN_BOTH_WAYS = ("test_function",)
 
@@ -24,7 +25,9 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     named = (Path(argument.partition("::")[0]).resolve() for argument in config.args)
     if collection_path.suffix != ".py" or collection_path.stem in RUN_BOTH_WAYS or collection_path in named:
         return None
-    needs_extras = collection_path.stem.endswith(OPTIONAL_PACKAGES) or ENGINES in collection_path.parents
+    needs_extras = collection_path.stem.endswith(OPTIONAL_PACKAGES) or bool(
+        NEEDING_EXTRAS & set(collection_path.parents)
+    )
     return True if needs_extras != config.getoption("--extras") else None
 
 

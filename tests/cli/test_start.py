@@ -10,7 +10,7 @@ import pytest
 from podium.cli.main import build_parser, main
 from podium.version import __version__
 
-HEAVY = ("numpy", "numba", "scipy", "sklearn", "polars", "pandas", "lightgbm", "torch", "rich")
+HEAVY = ("numpy", "numba", "scipy", "sklearn", "polars", "pandas", "lightgbm", "torch", "dask", "distributed", "rich")
 COMMANDS = ("compare", "report", "train", "rank", "evaluate", "methods", "ratings", "ratings compare")
 
 

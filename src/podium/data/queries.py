@@ -188,13 +188,24 @@ class Queries:
         sizes = self.sizes[chosen]
         offsets = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
         rows = np.repeat(self.offsets[chosen] - offsets[:-1], sizes) + np.arange(offsets[-1])
+        return self._selected(rows, offsets, self.qids[chosen])
+
+    def between(self, first: int, stop: int) -> Self:
+        """Return the queries numbered ``first`` to ``stop − 1``; dense features and labels are not copied."""
+        start, end = int(self.offsets[first]), int(self.offsets[stop])
+        return self._selected(slice(start, end), self.offsets[first : stop + 1] - start, self.qids[first:stop])
+
+    def _selected(self, rows: Any, offsets: np.ndarray, qids: np.ndarray) -> Self:
+        pairs = self.preferences
+        if pairs is not None:
+            pairs = pairs.among(np.arange(self.n_documents)[rows], self.n_documents)
         return self._replace(
             features=self.features[rows],
             _labels=None if self._labels is None else self._labels[rows],
-            preferences=None if self.preferences is None else self.preferences.among(rows, self.n_documents),
+            preferences=pairs,
             document_ids=None if self.document_ids is None else self.document_ids[rows],
             offsets=offsets,
-            qids=self.qids[chosen],
+            qids=qids,
             order=None,
         )
 

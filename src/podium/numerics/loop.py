@@ -17,7 +17,7 @@ blocks depend on the data alone, so the number of threads, or of machines with s
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,6 +25,9 @@ from podium.numerics.calls import NOTHING, OK, Call, Routine, call_function
 from podium.numerics.compiling import compiled, njit
 from podium.numerics.optimizers import Optimizer, take_step
 from podium.numerics.pool import share
+
+MOST_BLOCKS = 128
+"""Blocks of queries over which sums are made, at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +108,9 @@ class QueryError(RuntimeError):
         super().__init__(f"query number {query} could not be computed: out of memory, or an error in compiled code")
         self.query = query
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.query,), self.__dict__
+
 
 def blocks_of_queries(offsets: np.ndarray, n_blocks: int) -> np.ndarray:
     """Return bounds of blocks of whole queries with about equally many documents; they depend on the data alone."""
@@ -113,9 +119,14 @@ def blocks_of_queries(offsets: np.ndarray, n_blocks: int) -> np.ndarray:
 
 
 def n_partial_sums(n_documents: int, width: int) -> int:
-    """Return how many blocks to sum over: enough for any number of cores, few enough for rows of ``width`` sums."""
+    """Return how many blocks to sum over: enough for any number of cores, few enough for rows of ``width`` sums.
+
+    It is a power of two, so that fewer blocks are unions of more: data that are divided at the borders of some blocks
+    can be summed over the blocks of any model.
+    """
     widest = max(4, 2**22 // max(width, 1))
-    return max(1, min(128, widest, n_documents // 128))
+    most = max(1, min(MOST_BLOCKS, widest, n_documents // 32))
+    return 1 << (most.bit_length() - 1)
 
 
 def visit(calls: Calls, lists: Lists, bounds: np.ndarray, sums: Sums, work: float) -> None:
