@@ -37,6 +37,7 @@ from podium.cli import (
 )
 from podium.cli.options import Parser
 from podium.cli.output import note
+from podium.core import notices
 from podium.core.wording import LeftOutWarning, for_the_command_line
 from podium.version import __version__
 
@@ -60,6 +61,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
     arguments = build_parser().parse_args(argv)
     arguments.typed = shlex.join(["podium", *(sys.argv[1:] if argv is None else argv)])
+    if not getattr(arguments, "quiet", False):
+        notices.compiling = _say_compiling
     try:
         with for_the_command_line(), _notes_of_warnings():
             code: int = arguments.run(arguments)
@@ -128,6 +131,10 @@ def _add_commands(parser: Parser, commands: Sequence[ModuleType]) -> None:
         else:
             command.configure(added)
             added.set_defaults(run=command.run)
+
+
+def _say_compiling() -> None:
+    print("podium: compiling, first run only", file=sys.stderr, flush=True)
 
 
 def _fail(message: str, code: int, debug: bool) -> int:

@@ -9,10 +9,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
 
-from numba import cfunc
-
 from podium.metrics.ranked import SIGNATURE
-from podium.numerics.compiling import compiled, uncompiled
+from podium.numerics.compiling import callback, uncompiled
 
 __all__ = ["FAMILIES", "Family"]
 
@@ -62,8 +60,7 @@ class Family:
     def address(self) -> int:
         """Where the compiled function is; it stays there as long as the process lives."""
         if self.function not in _compiled:
-            plain = uncompiled(compiled(self.function))
-            _compiled[self.function] = cfunc(SIGNATURE, cache=True, error_model="numpy")(plain)
+            _compiled[self.function] = callback(uncompiled(self.function), SIGNATURE)
         return int(_compiled[self.function].address)
 
     def __reduce__(self) -> Any:

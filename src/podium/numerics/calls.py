@@ -17,12 +17,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from llvmlite import ir
-from numba import carray, cfunc, from_dtype, types
+from numba import carray, from_dtype, types
 from numba.extending import intrinsic
 from numba.np.arrayobj import make_array, populate_array
 
 from podium.core.arrays import Array
-from podium.numerics.compiling import Kernel, specialize, unbound
+from podium.numerics.compiling import Kernel, callback, specialize, unbound
 
 OK = 1
 """The status of a kernel that returned."""
@@ -117,8 +117,7 @@ def _call_kernel(table: int, query: int, start: int, stop: int, block: int, scal
 @cache
 def _compile(template: Callable[..., int], kernel: Kernel, layout: Any) -> Any:
     kind = _numba_type(layout)
-    function, keep = specialize(template, kernel, str(kind), {__file__}, KIND=kind)
-    return cfunc(types.int64(*_ARGUMENTS), cache=keep, error_model="numpy")(function)
+    return callback(specialize(template, kernel, str(kind), KIND=kind), types.int64(*_ARGUMENTS))
 
 
 def _numba_type(layout: Any) -> Any:
