@@ -21,6 +21,12 @@ def test_every_public_name_is_there(name: str) -> None:
     assert getattr(podium, name) is not None
 
 
+def test_a_room_lists_what_its_modules_list() -> None:
+    assert set(podium.training.__all__) >= {"LBFGS", "Stochastic", "Problem"}
+    assert all(hasattr(podium.training, name) for name in podium.training.__all__)
+    assert not {"public_names", "base", "Monitor"} & set(podium.training.__all__)
+
+
 @pytest.fixture(scope="module")
 def tool():
     specification = importlib.util.spec_from_file_location("public_names", TOOL)
@@ -45,15 +51,17 @@ def test_a_new_module_needs_no_second_list(tool, tmp_path) -> None:
     (tmp_path / "podium" / "rankers" / "new.py").write_text('__all__ = ["New", "BaseRanker"]\n')
     files = {path.relative_to(tmp_path).as_posix(): text for path, text in tool.generate(tmp_path).items()}
     assert files["podium/losses/__init__.py"] == (
-        '"""The room losses."""\n\nfrom podium.losses.new import ALoss, NewLoss\n\n'
-        '__all__ = [\n    "ALoss",\n    "NewLoss",\n]\n'
+        '"""The room losses."""\n\nfrom podium.core.rooms import public_names\nfrom podium.losses.new import *\n\n'
+        "__all__ = public_names(__name__)\n"
     )
     assert files["podium/scorers/__init__.py"] == '"""The room scorers."""\n'
     assert files["podium/__init__.py"].startswith(f"before\n{tool.BEGIN}\n")
     assert files["podium/__init__.py"].endswith(f"\n{tool.END}\nafter\n")
     names: dict = {}
     exec(files["podium/__init__.py"].partition("before")[2].rpartition("after")[0], names)
-    assert names["_NAMES"] == {"podium.rankers.new": ("New",)}
+    assert names["_NAMES"].keys() == {"podium", "podium.rankers"}
+    assert names["_NAMES"]["podium.rankers"] == "New"
+    assert names["_NAMES"]["podium"].split() == sorted([*tool.ROOMS, *tool.MODULES])
     assert "from podium.rankers.new import New as New\n" in files["podium/__init__.pyi"]
     assert "NewLoss" not in files["podium/__init__.pyi"]
     (tmp_path / "podium" / "losses" / "other.py").write_text('__all__ = ["NewLoss"]\n')

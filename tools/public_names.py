@@ -1,9 +1,8 @@
 """Write the files that list public names, from the ``__all__`` of the modules that define them.
 
-Each package of :data:`ROOMS` gets an ``__init__.py`` that imports the names of its modules, each of :data:`REGISTERING`
-one that imports the modules; ``podium/__init__.py`` gets
-its table of names that are imported when first used, and ``podium/__init__.pyi`` says the same to type checkers. Source
-is parsed, never imported.
+Each package of :data:`ROOMS` gets an ``__init__.py`` that imports what its modules list, each of :data:`REGISTERING`
+one that imports the modules; ``podium/__init__.py`` gets its table of names that are imported when first used, and
+``podium/__init__.pyi`` says the same to type checkers. Source is parsed, never imported.
 
     python tools/public_names.py           write what is out of date
     python tools/public_names.py --check   fail if anything is
@@ -14,6 +13,7 @@ from __future__ import annotations
 import argparse
 import ast
 import sys
+import textwrap
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -134,8 +134,9 @@ def _room(folder: Path, names: Names) -> str:
     path = folder / "__init__.py"
     docstring = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")), clean=False) if path.exists() else None
     lines = [f'"""{docstring}"""'] if docstring else []
-    lines += ["", *(_import(module, sorted(listed, key=_import_key)) for module, listed in sorted(names.items()))]
-    lines += ["", _listing(name for listed in names.values() for name in listed)]
+    lines += ["", "from podium.core.rooms import public_names"]
+    lines += [f"from {module} import *" for module in sorted(names)]
+    lines += ["", "__all__ = public_names(__name__)"]
     return "\n".join(lines) + "\n" if names else f"{lines[0]}\n"
 
 
@@ -150,22 +151,20 @@ def _registering(package: Path, name: str) -> str:
     return f'"""{docstring}"""\n# ruff: noqa: F401\n\n{imports}\n'
 
 
-def _import(module: str, names: list[str]) -> str:
-    line = f"from {module} import {', '.join(names)}"
-    return line if len(line) <= WIDTH else "\n".join([f"from {module} import (", *(f"    {n}," for n in names), ")"])
-
-
 def _listing(names: Iterable[str]) -> str:
     return "\n".join(["__all__ = [", *(f'    "{name}",' for name in sorted(names, key=_order)), "]"])
 
 
 def _root(path: Path, names: Names) -> str:
     """Return ``podium/__init__.py`` with the table between its two markers renewed."""
-    quoted = [f'"{name}"' for name in sorted({*ROOMS, *MODULES})]
-    table = ["_MODULES = (", *(f"    {name}," for name in quoted), ")", "_NAMES = {"]
+    by_package: Names = {"podium": [*ROOMS, *MODULES]}
     for module, listed in names.items():
-        quoted = [f'"{name}"' for name in sorted(listed, key=_order)]
-        table.append(f'    "{module}": ({", ".join(quoted)}{"," if len(quoted) == 1 else ""}),')
+        room = ".".join(module.split(".")[:2])
+        by_package.setdefault(room if room.removeprefix("podium.") in ROOMS else module, []).extend(listed)
+    table = ["_NAMES = {"]
+    for package, listed in by_package.items():
+        text = textwrap.fill(" ".join(sorted(listed, key=_order)), WIDTH - 25, subsequent_indent=8 * " ")
+        table.append(f'''    "{package}": """{text}""",''')
     before, begin, rest = path.read_text(encoding="utf-8").partition(BEGIN)
     _, end, after = rest.partition(END)
     if not end:

@@ -1,8 +1,6 @@
 """Queries and ratings on a Dask cluster: `pip install podium[dask]`."""
 
-from podium.dask.queries import DistributedQueries, from_queries
+from podium.core.rooms import public_names
+from podium.dask.queries import *
 
-__all__ = [
-    "DistributedQueries",
-    "from_queries",
-]
+__all__ = public_names(__name__)

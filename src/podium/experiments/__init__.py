@@ -1,20 +1,11 @@
 """Experiments: methods compared on the same folds, under one protocol, with a named convention."""
 
-from podium.experiments.auto import Auto
-from podium.experiments.compare import compare
-from podium.experiments.plan.protocol import KFold, Letor, RepeatedHoldout, TimeSplit
-from podium.experiments.plan.search import Search
-from podium.experiments.result.comparison import Comparison
-from podium.experiments.tuning import tune
+from podium.core.rooms import public_names
+from podium.experiments.auto import *
+from podium.experiments.compare import *
+from podium.experiments.plan.protocol import *
+from podium.experiments.plan.search import *
+from podium.experiments.result.comparison import *
+from podium.experiments.tuning import *
 
-__all__ = [
-    "Auto",
-    "Comparison",
-    "KFold",
-    "Letor",
-    "RepeatedHoldout",
-    "Search",
-    "TimeSplit",
-    "compare",
-    "tune",
-]
+__all__ = public_names(__name__)

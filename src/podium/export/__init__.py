@@ -1,21 +1,8 @@
 """Models in the formats of search engines and other libraries: ``podium.export(model, path, format="solr")``."""
 
-from podium.export.api import export, export_formats, export_refusals
-from podium.export.check import ExportCheck, PairOfDocuments, check_export
-from podium.export.portable import Layer, Linear, Network, NotExportable, Portable, Trees, portable
+from podium.core.rooms import public_names
+from podium.export.api import *
+from podium.export.check import *
+from podium.export.portable import *
 
-__all__ = [
-    "ExportCheck",
-    "Layer",
-    "Linear",
-    "Network",
-    "NotExportable",
-    "PairOfDocuments",
-    "Portable",
-    "Trees",
-    "check_export",
-    "export",
-    "export_formats",
-    "export_refusals",
-    "portable",
-]
+__all__ = public_names(__name__)

@@ -1,9 +1,7 @@
 """Models made of other models."""
 
-from podium.models.blend import Blend
-from podium.models.distill import distill
+from podium.core.rooms import public_names
+from podium.models.blend import *
+from podium.models.distill import *
 
-__all__ = [
-    "Blend",
-    "distill",
-]
+__all__ = public_names(__name__)

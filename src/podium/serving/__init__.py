@@ -1,8 +1,6 @@
 """Saved models for programs that only score: see :func:`load`."""
 
-from podium.serving.loading import LoadedScorer, load
+from podium.core.rooms import public_names
+from podium.serving.loading import *
 
-__all__ = [
-    "LoadedScorer",
-    "load",
-]
+__all__ = public_names(__name__)

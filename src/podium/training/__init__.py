@@ -1,20 +1,10 @@
 """Trainers: they move a scorer's parameters, and nothing else."""
 
-from podium.training.base import Convergence, Fit, Problem, Progress, Trainer, Validation
-from podium.training.boosting import Boosting
-from podium.training.feasible import Feasible
-from podium.training.lbfgs import LBFGS
-from podium.training.stochastic import Stochastic
+from podium.core.rooms import public_names
+from podium.training.base import *
+from podium.training.boosting import *
+from podium.training.feasible import *
+from podium.training.lbfgs import *
+from podium.training.stochastic import *
 
-__all__ = [
-    "LBFGS",
-    "Boosting",
-    "Convergence",
-    "Feasible",
-    "Fit",
-    "Problem",
-    "Progress",
-    "Stochastic",
-    "Trainer",
-    "Validation",
-]
+__all__ = public_names(__name__)

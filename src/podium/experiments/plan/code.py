@@ -109,7 +109,7 @@ def _home(module: str, name: str, sources: Path) -> str:
     path = _path(module, sources)
     if path is None or path.name != "__init__.py":
         return module
-    if (defined_in := _imported_names(path).get(name)) is not None:
+    if (defined_in := _imported_names(path, sources).get(name)) is not None:
         return _home(defined_in, name, sources)
     if module == PACKAGE:  # its names are imported when they are first used
         found = getattr(podium, name, None)
@@ -118,10 +118,23 @@ def _home(module: str, name: str, sources: Path) -> str:
 
 
 @cache
-def _imported_names(path: Path) -> dict[str, str]:
+def _imported_names(path: Path, sources: Path) -> dict[str, str]:
     """Return the module that each name comes from that a package imports."""
-    imports = (node for node in ast.parse(path.read_bytes()).body if isinstance(node, ast.ImportFrom) and node.module)
-    return {alias.asname or alias.name: str(node.module) for node in imports for alias in node.names}
+    names = {}
+    for node in ast.parse(path.read_bytes()).body:
+        if isinstance(node, ast.ImportFrom) and node.module:
+            for alias in node.names:
+                listed = _listed(node.module, sources) if alias.name == "*" else [alias.asname or alias.name]
+                names.update(dict.fromkeys(listed, node.module))
+    return names
+
+
+def _listed(module: str, sources: Path) -> list[str]:
+    """Return the names that a module lists in ``__all__``, which is what ``*`` imports."""
+    path = _path(module, sources)
+    body = [] if path is None else ast.parse(path.read_bytes()).body
+    lists = (node.value for node in body if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__")
+    return next((list(ast.literal_eval(value)) for value in lists), [])
 
 
 def _remove_docstrings(tree: ast.AST) -> None:
