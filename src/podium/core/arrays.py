@@ -6,6 +6,8 @@ import numpy as np
 
 Array = np.ndarray
 """An array of any type: short, for the signatures of compiled functions."""
+NOT_FINITE = "the score is not a finite number: the row's values are not, or too large for this model's parameters"
+"""What is wrong with documents whose scores could not be sorted."""
 Arrays = Mapping[str, np.ndarray | str]
 
 

@@ -1,33 +1,82 @@
 """Files that are written whole or not at all."""
 
 import os
+import re
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
+
+try:
+    import fcntl
+except ImportError:  # Windows, where what a killed process left stays
+    fcntl = None  # type: ignore[assignment]
+
+_ABANDONED = re.compile(r"\..+\.[a-z0-9_]{8}\.part")
+_YOUNG = 60.0
+"""Seconds in which a file may not be locked yet by the process that makes it."""
+_LONGEST = 100
+"""Characters of a file's name in that of its temporary file: names of more than 255 bytes are impossible."""
+_looked_through: set[Path] = set()
 
 
 @contextmanager
 def atomic_write(path: str | os.PathLike[str], mode: str = "w") -> Iterator[IO[Any]]:
     """Open a temporary file next to ``path`` and move it there when the block succeeds.
 
-    After an error, a kill or Ctrl-C inside the block, the file that was at ``path`` before is still there.
+    After an error, a kill or Ctrl-C inside the block, the file that was at ``path`` before is still there. What killed
+    processes left in the folder is removed. Errors name the path.
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
+    _remove_abandoned(path.parent)
+    temporary = None
     try:
+        prefix = f".{path.name[:_LONGEST]}."
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=prefix, suffix=".part")
+        temporary = Path(name)
         encoding, newline = (None, None) if "b" in mode else ("utf-8", "")
         with os.fdopen(handle, mode, encoding=encoding, newline=newline) as file:
+            if fcntl is not None:
+                with suppress(OSError):  # a file system without locks
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # says that its process lives
             yield file
             file.flush()
             os.fsync(file.fileno())
         umask = os.umask(0)
         os.umask(umask)
-        Path(temporary).chmod(0o666 & ~umask)  # mkstemp makes private files; this should be an ordinary one
-        Path(temporary).replace(path)
-    except BaseException:
-        with suppress(FileNotFoundError):
-            Path(temporary).unlink()
+        temporary.chmod(0o666 & ~umask)  # mkstemp makes private files; this should be an ordinary one
+        temporary.replace(path)
+        _sync_folder(path.parent)
+    except BaseException as error:
+        if temporary is not None:
+            with suppress(OSError):
+                temporary.unlink()
+        if isinstance(error, OSError) and error.errno is not None and error.filename in (None, str(temporary)):
+            error.filename = str(path)  # "No space left on device" does not say where
         raise
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the new name survive a crash of the machine."""
+    with suppress(OSError):  # not every system opens folders
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def _remove_abandoned(folder: Path) -> None:
+    """Remove temporary files whose processes are gone, once per folder and process."""
+    if fcntl is None or folder in _looked_through:
+        return
+    _looked_through.add(folder)
+    with suppress(OSError):
+        for entry in os.scandir(folder):
+            if _ABANDONED.fullmatch(entry.name) and time.time() - entry.stat().st_mtime > _YOUNG:
+                with suppress(OSError), Path(entry).open("rb") as file:
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # fails while the process that writes it lives
+                    Path(entry).unlink()

@@ -11,6 +11,7 @@ import json
 import math
 import os
 import re
+import stat
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path, PurePath
@@ -35,39 +36,60 @@ def write_archive(path: PathLike, header: dict[str, Any], content: Arrays) -> No
     """Write the file, whole or not at all."""
     text = json.dumps(header, indent=1, allow_nan=False, ensure_ascii=False)
     with atomic_write(path, "wb") as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
-        archive.writestr("model.json", text)
+        archive.writestr(_member("model.json"), text)
         for name, value in content.items():
             if isinstance(value, str):
-                archive.writestr(f"texts/{name}.txt", value)
+                archive.writestr(_member(f"texts/{name}.txt"), value)
             else:
-                archive.writestr(f"arrays/{name}.npy", _npy_bytes(value))
+                archive.writestr(_member(f"arrays/{name}.npy"), _npy_bytes(value))
+
+
+def _member(name: str) -> zipfile.ZipInfo:
+    """Return a member without a date: zip files know none before 1980, which a clock that is not set may show."""
+    return zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
 
 
 def read_archive(path: PathLike) -> tuple[dict[str, Any], Arrays]:
     """Return header and content. Raise ModelFileError, naming the file, for anything that is not such an archive."""
-    size = Path(path).stat().st_size
+    status = Path(path).stat()
+    if not stat.S_ISREG(status.st_mode):
+        raise ModelFileError(f"{path}: a folder, a pipe or a device; a model is a file")
     try:
-        members = _read_members(path, size)
+        members = _read_members(path, status.st_size)
         if "model.json" not in members:
             raise ValueError("a zip file, but not a model: it has no model.json")
         return _parse_header(members.pop("model.json")), _parse_content(members)
-    except ValueError as error:
-        raise ModelFileError(f"{path}: {error}") from None
+    except Exception as error:  # whatever a damaged file leads to: there is one error for it
+        raise malformed(path, error) from error
+
+
+def malformed(path: PathLike, error: Exception) -> ModelFileError:
+    """Return the error for a file that cannot be loaded because of another error."""
+    if isinstance(error, KeyError):
+        return ModelFileError(f"{path}: model.json lacks {error}")
+    if isinstance(error, MemoryError):
+        return ModelFileError(f"{path}: it asks for more memory than there is")
+    plain = isinstance(error, ValueError) and not isinstance(error, UnicodeError)
+    return ModelFileError(f"{path}: {error}" if plain else f"{path}: not a proper model file ({error!r})"[:1000])
 
 
 def _read_members(path: PathLike, size: int) -> dict[str, bytes]:
     members: dict[str, bytes] = {}
     try:
         with zipfile.ZipFile(path) as archive:
-            for info in archive.infolist():
-                _check_member(info, size, members)
+            infos = archive.infolist()
+            claimed = sum(info.file_size for info in infos)
+            if claimed > size:  # members may claim the same bytes
+                raise ValueError(f"its members claim {claimed} bytes; the file has {size}")
+            for info in infos:
+                _check_member(info, members)
                 members[info.filename] = archive.read(info)
     except (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError, OSError) as error:
         raise ValueError(f"not a model file, or a damaged one ({error})") from None
     return members
 
 
-def _check_member(info: zipfile.ZipInfo, size: int, seen: Mapping[str, bytes]) -> None:
+def _check_member(info: zipfile.ZipInfo, seen: Mapping[str, bytes]) -> None:
     name = info.filename
     if not _MEMBER.fullmatch(name):
         raise ValueError(f"it has a member {name!r}, which no model file has")
@@ -75,8 +97,6 @@ def _check_member(info: zipfile.ZipInfo, size: int, seen: Mapping[str, bytes]) -
         raise ValueError(f"it has two members named {name!r}")
     if info.compress_type != zipfile.ZIP_STORED or info.file_size != info.compress_size:
         raise ValueError(f"its member {name!r} is compressed; model files are not")
-    if info.file_size > size:
-        raise ValueError(f"its member {name!r} claims {info.file_size} bytes; the file has {size}")
 
 
 def _parse_header(data: bytes) -> dict[str, Any]:
@@ -119,13 +139,13 @@ def _array(data: bytes, member: str) -> np.ndarray:
         version = np.lib.format.read_magic(buffer)
         read_header = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
         shape, fortran, dtype = read_header[version](buffer)
-    except (ValueError, KeyError, EOFError) as error:
+    except Exception as error:  # NumPy parses the header as Python, which fails in many ways
         raise ValueError(f"its member {member!r} is not an array ({error})") from None
     require_plain(dtype)
-    body = data[buffer.tell() :]
-    if fortran or math.prod(shape) * dtype.itemsize != len(body):
-        raise ValueError(f"its member {member!r} declares the shape {shape} of {dtype}, but holds {len(body)} bytes")
-    return np.frombuffer(body, dtype).reshape(shape).copy()
+    n_bytes = len(data) - buffer.tell()
+    if fortran or min(shape, default=0) < 0 or math.prod(shape) * dtype.itemsize != n_bytes:
+        raise ValueError(f"its member {member!r} declares the shape {shape} of {dtype}, but holds {n_bytes} bytes")
+    return np.frombuffer(data, dtype, offset=buffer.tell()).reshape(shape).copy()
 
 
 def require_plain(dtype: np.dtype) -> np.dtype:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 from podium.core.arrays import Arrays
-from podium.files.archive import ModelFileError, read_archive, write_archive
+from podium.files.archive import ModelFileError, malformed, read_archive, write_archive
 from podium.files.header import FORMAT, FORMAT_VERSION, check_header
 from podium.files.parameters import Decoder, encode_object, part_names
 from podium.files.provenance import origin
@@ -115,10 +115,8 @@ def load(path: str | os.PathLike[str], *, parts: Mapping[str, Any] | None = None
         ranker._restore_fit(header["fitted"], content)
     except MissingPartsError as error:
         raise MissingPartsError(f"{path}: {error}", error.names) from None
-    except KeyError as error:
-        raise ModelFileError(f"{path}: model.json lacks {error}") from None
-    except (ValueError, TypeError, AttributeError, RecursionError) as error:
-        raise ModelFileError(f"{path}: {error}") from None
+    except Exception as error:  # whatever a damaged file leads to: there is one error for it
+        raise malformed(path, error) from error
     ranker.provenance_ = header.get("provenance", {})
     return ranker
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from podium.core.arrays import Arrays, named_under, require_array
+from podium.core.arrays import NOT_FINITE, Arrays, named_under, require_array
 from podium.core.parameters import require_choice
 from podium.core.random_state import RandomState, as_generator
 from podium.data.normalize import WITHIN_QUERY
@@ -173,7 +173,7 @@ class BaseRanker(FittedEstimator):
         each query, or a listwise scorer.
         """
         queries = self._to_score(X, qid)
-        return queries.restore(self.model_.scores(self._as_trained(queries)))
+        return queries.restore(self._scores(queries))
 
     def rank(self, X: Any, qid: Any = None) -> np.ndarray:
         """Return the rank of each document in its query, (n_documents,), 1 is best, in the order of the rows given.
@@ -292,7 +292,15 @@ class BaseRanker(FittedEstimator):
         """Return the lists given and their scores in the grouped order."""
         self._require_fitted()
         queries = self._check(as_queries(X, y, qid, labeled=labeled), X)
-        return queries, self.model_.scores(self._as_trained(queries))
+        return queries, self._scores(queries)
+
+    def _scores(self, queries: Queries) -> np.ndarray:
+        """Return the model's scores; raise ValueError if one is not finite, which would have no place in a ranking."""
+        scores = self.model_.scores(self._as_trained(queries))
+        if not np.isfinite(scores).all():
+            row = int(np.argmin(np.isfinite(scores)))
+            raise ValueError(f"query {queries.qids[queries.query_of_document[row]]}, document {row}: {NOT_FINITE}")
+        return scores
 
     def _as_trained(self, queries: Queries) -> Queries:
         """Return the queries with features as the model sees them."""

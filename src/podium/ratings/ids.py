@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from podium.core.texts import text_array
+
 _NUMBERS, _TEXTS = "iufb", "US"
 
 
@@ -62,7 +64,11 @@ class Ids:
             kind, plain = json.loads(stored)
             if kind not in ("U", "O") or not isinstance(plain, list):
                 raise ValueError("the model's ids are not a list of texts or numbers")
-            stored = np.array(plain, dtype=object if kind == "O" else str)
+            if kind == "U" and not all(isinstance(x, str) for x in plain):
+                raise ValueError("the model's ids are not all texts")
+            stored = text_array(plain) if kind == "U" else _objects(plain)
+            if not all(isinstance(x, str | int | float) for x in stored):
+                raise ValueError("the model's ids are not texts or numbers")
         if stored.ndim != 1 or len(set(stored.tolist())) != len(stored):
             raise ValueError("the model's ids are not distinct")
         return cls(stored)

@@ -25,14 +25,7 @@ Facts = Mapping[str, Any]
 
 def _linear(facts: Facts, arrays: Arrays, n: int) -> Function:
     coef, intercept = require_array(arrays, "coef", (n,)), float(require_array(arrays, "intercept", ()))
-
-    def scores(rows: np.ndarray) -> np.ndarray:
-        result = rows @ coef + intercept
-        if not np.isfinite(result).all():  # as quick as it gets: one number per document
-            _finite(rows)
-        return result
-
-    return scores
+    return lambda rows: rows @ coef + intercept
 
 
 def _mlp(facts: Facts, arrays: Arrays, n: int) -> Function:
@@ -44,7 +37,7 @@ def _mlp(facts: Facts, arrays: Arrays, n: int) -> Function:
     hidden, output = (_activation(facts[name]) for name in ("activation", "output"))
     theta = require_array(arrays, "weights", (sum((a + 1) * b for a, b in pairwise(sizes)),))
     layers, (center, scale) = forward.layers_of(theta, sizes), _standardization(arrays, n)
-    return lambda rows: forward.network_scores((_finite(rows) - center) * scale, layers, hidden, output)
+    return lambda rows: forward.network_scores((require_finite(rows) - center) * scale, layers, hidden, output)
 
 
 def _potentials(facts: Facts, arrays: Arrays, n: int) -> Function:
@@ -58,7 +51,7 @@ def _potentials(facts: Facts, arrays: Arrays, n: int) -> Function:
     layers = forward.layers_of(theta[:n_own], (n, hidden, 1))
 
     def scores(rows: np.ndarray) -> np.ndarray:
-        x = (_finite(rows) - center) * scale
+        x = (require_finite(rows) - center) * scale
         own = forward.network_scores(x, layers, forward.TANH, forward.TANH)
         return own + forward.pair_scores(x, theta[n_own:], pairs, mean=mean)
 
@@ -74,7 +67,7 @@ def _steps(facts: Facts, arrays: Arrays, n: int) -> Function:
     tables = list(forward.step_tables(feature[order].astype(np.int64), threshold[order], weight[order]))
 
     def scores(rows: np.ndarray) -> np.ndarray:
-        columns = _finite(rows).T.astype(np.float64)
+        columns = require_finite(rows).T.astype(np.float64)
         total = np.zeros(len(rows))
         for table in tables:
             total += forward.step_part(table, columns[table[0]])
@@ -86,7 +79,7 @@ def _steps(facts: Facts, arrays: Arrays, n: int) -> Function:
 def _kernel_regression(facts: Facts, arrays: Arrays, n: int) -> Function:
     grades, widths = require_array(arrays, "grades", (None,)), require_array(arrays, "widths", (n,))
     features = require_array(arrays, "features", (len(grades), n))
-    return lambda rows: forward.kernel_weights(_finite(rows).astype(np.float64), widths, features) @ grades
+    return lambda rows: forward.kernel_weights(require_finite(rows).astype(np.float64), widths, features) @ grades
 
 
 def _hash(facts: Facts, arrays: Arrays, n: int) -> Function:
@@ -140,7 +133,8 @@ FUNCTIONS: Mapping[str, Callable[[Facts, Arrays, int], Function]] = {
 """By the ``kind`` in the file."""
 
 
-def _finite(rows: np.ndarray) -> np.ndarray:
+def require_finite(rows: np.ndarray) -> np.ndarray:
+    """Return the rows; raise ValueError, naming the first value that is not finite, if there is one."""
     if not np.isfinite(rows).all():
         i, j = np.argwhere(~np.isfinite(rows))[0].tolist()
         raise ValueError(f"row {i}, {feature_name(j)} is {rows[i, j]}: this model takes finite numbers only")

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from podium.core.arrays import Arrays, named_under, require_array
-from podium.files.archive import ModelFileError, read_archive
+from podium.core.arrays import NOT_FINITE, Arrays, named_under, require_array
+from podium.files.archive import malformed, read_archive
 from podium.files.header import check_header
-from podium.serving.functions import FUNCTIONS, Function
+from podium.serving.functions import FUNCTIONS, Function, require_finite
 from podium.serving.normalize import NORMALIZATIONS
 
 __all__ = ["LoadedScorer", "load"]
@@ -62,7 +62,13 @@ class LoadedScorer:
             raise ValueError(
                 f"score takes the documents of one query, (n, {self.n_features}) numbers; got the shape {rows.shape}"
             )
-        return self._function(rows) if len(rows) else np.empty(0)
+        if not len(rows):
+            return np.empty(0)
+        scores = self._function(rows)
+        if not np.isfinite(scores).all():  # as quick as it gets: one number per document
+            require_finite(rows)
+            raise ValueError(f"row {int(np.argmin(np.isfinite(scores)))}: {NOT_FINITE}")
+        return scores
 
     def __repr__(self) -> str:
         return f"<{self.method}: {self.n_features} features>"
@@ -101,10 +107,8 @@ def load(path: str | os.PathLike[str]) -> LoadedScorer:
         check_header(header)
         method = str(header.get("class"))
         return _scorer(method, header["fitted"], content)
-    except KeyError as error:
-        raise ModelFileError(f"{path}: model.json lacks {error}") from None
-    except (ValueError, TypeError, AttributeError, RecursionError) as error:
-        raise ModelFileError(f"{path}: {error}") from None
+    except Exception as error:  # whatever a damaged file leads to: there is one error for it
+        raise malformed(path, error) from error
 
 
 def _scorer(method: str, fitted: Mapping[str, Any], arrays: Arrays, depth: int = 0) -> LoadedScorer:

@@ -79,6 +79,17 @@ class Forest:
             leaf_count=np.zeros(2 * n, np.int64),
         )
 
+    def is_deeper_than(self, depth: int) -> bool:
+        """Return whether a tree has more than this many nodes on the way to a leaf."""
+        of_node = np.repeat(self.node_offsets[:-1], np.diff(self.node_offsets))
+        level = self.node_offsets[:-1][np.diff(self.node_offsets) > 0]
+        for _ in range(depth):
+            child = np.concatenate((self.left[level], self.right[level]))
+            level = (child + np.tile(of_node[level], 2))[child >= 0]
+            if not len(level):
+                return False
+        return len(level) > 0
+
     def tree(self, t: int) -> Forest:
         """Return one of the trees."""
         nodes, leaves = slice(*self.node_offsets[t : t + 2]), slice(*self.leaf_offsets[t : t + 2])

@@ -92,7 +92,12 @@ class RestartedPreset(BaseRanker):
 
     def _restore_fit(self, fitted: dict[str, Any], arrays: Arrays) -> None:
         chosen = fitted["chosen"]
-        if chosen not in self._settings():
+        lists = self._lists()  # not all their combinations: a file may list any number of values
+        if not isinstance(chosen, dict) or chosen.keys() != lists.keys() or not _all_among(chosen, lists):
             raise ValueError(f"it says that {chosen!r} was chosen, which was not among the choices")
         self.chosen_ = chosen
         super()._restore_fit(fitted, arrays)
+
+
+def _all_among(chosen: dict[str, Any], lists: dict[str, list[Any]]) -> bool:
+    return all(value in lists[name] for name, value in chosen.items())

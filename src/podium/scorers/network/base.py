@@ -112,13 +112,13 @@ class NetworkModel(CompiledModel):
         mean = require_array(arrays, "mean", (None,))
         standardization = Standardization(mean, require_array(arrays, "inverse_scale", mean.shape))
         theta = require_array(arrays, "weights", (None,))
-        model = cls(theta, scorer.shape(len(mean)), len(mean), standardization, scorer.l2)
-        n_weights = len(model.weights_mask())
+        shape = scorer.shape(len(mean))
+        n_weights = scorer.n_weights(list(map(int, shape)))  # before anything of this size is made
         if len(theta) != n_weights:
             raise ValueError(
                 f"the model has {len(theta)} weights, but {scorer!r} of {len(mean)} features has {n_weights}"
             )
-        return model
+        return cls(theta, shape, len(mean), standardization, scorer.l2)
 
 
 class NetworkScorer(Scorer, trained_by="stochastic", folds_standardization=True):
@@ -129,6 +129,10 @@ class NetworkScorer(Scorer, trained_by="stochastic", folds_standardization=True)
 
     def shape(self, n_features: int) -> np.ndarray:
         """Return the network's shape, for its compiled function; raise ValueError for unusable parameters."""
+        raise NotImplementedError
+
+    def n_weights(self, shape: list[int]) -> int:
+        """Return the number of parameters of a network of this shape."""
         raise NotImplementedError
 
     def initial_theta(self, shape: np.ndarray, rng: np.random.Generator) -> np.ndarray:

@@ -8,6 +8,7 @@ five units and a tanh output it is the individual potential of BoltzRank (Volkov
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
@@ -124,6 +125,9 @@ class MLP(NetworkScorer, model_class=MLPModel):
         require_number("l2", self.l2, at_least=0)
         activations = ACTIVATIONS.index(self.activation), ACTIVATIONS.index(self.output)
         return np.array([*activations, n_features, *hidden, 1], dtype=np.int64)
+
+    def n_weights(self, shape: list[int]) -> int:
+        return sum((n_in + 1) * n_out for n_in, n_out in pairwise(shape[2:]))
 
     def initial_theta(self, shape: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         return initial_weights(shape[2:], int(shape[0]), rng)

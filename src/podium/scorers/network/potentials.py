@@ -359,6 +359,10 @@ class Potentials(NetworkScorer, listwise=True, model_class=PotentialsModel):
         require_number("l2", self.l2, at_least=0)
         return np.array([self.pair_hidden, self.pool == "mean", n_features, self.hidden, 1], dtype=np.int64)
 
+    def n_weights(self, shape: list[int]) -> int:
+        pairs, _, n_features, hidden, _ = shape
+        return (n_features + 2) * hidden + 1 + 2 * pairs * (n_features + 1) + 1
+
     def initial_theta(self, shape: Array, rng: np.random.Generator) -> Array:
         h, n_features = int(shape[0]), int(shape[2])
         return np.concatenate(

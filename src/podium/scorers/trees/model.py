@@ -21,6 +21,9 @@ from podium.scorers.linear.rows import as_rows
 
 __all__ = ["TreesModel"]
 
+DEEPEST = 1000
+"""Nodes on the way to a leaf, for which LightGBM computes contributions by recursion."""
+
 
 class TreesModel(Model):
     """A sum of trees, as LightGBM's text."""
@@ -71,6 +74,8 @@ class TreesModel(Model):
         """Return (n_documents, n_features + 1) SHAP values: each feature's part in a score; last, the expected one."""
         if queries.n_documents == 0:
             return np.zeros((0, self.n_features + 1))
+        if self.forest.is_deeper_than(DEEPEST):
+            raise ValueError(f"a tree is more than {DEEPEST} nodes deep, too deep to compute contributions")
         threads = lightgbm_threads(work=1e3 * queries.n_documents)
         values = self.booster.predict(rows_for_lightgbm(queries), pred_contrib=True, num_threads=threads)
         return np.asarray(values.toarray() if hasattr(values, "toarray") else values, dtype=np.float64)
