@@ -63,8 +63,7 @@ def configure(parser: options.Parser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from podium.data.io.formats import write_queries
-    from podium.data.io.judgments import join_judgments
+    from podium.data import join_judgments, write_queries
     from podium.data.io.logged import Source, read_log
 
     source = Source(

@@ -17,10 +17,8 @@ from podium.data.queries import Queries
 from podium.export.portable import unwrapped
 from podium.export.target import Target, find
 from podium.numerics.compiling import njit
-from podium.scorers.base import Model
-from podium.scorers.network.mlp import MLPModel
+from podium.scorers import MLPModel, Model, TreesModel
 from podium.scorers.thresholds import StepModel
-from podium.scorers.trees.model import TreesModel
 
 __all__ = ["ExportCheck", "PairOfDocuments", "check_export"]
 

@@ -21,16 +21,10 @@ from podium.numerics.trees.forest import Forest
 from podium.rankers.adapter import EstimatorModel
 from podium.rankers.estimator import BaseRanker
 from podium.rankers.fitted import FittedEstimator
-from podium.scorers.base import Model
+from podium.scorers import FunctionModel, KernelModel, LinearModel, MLPModel, Model, TorchModel, TreesModel
 from podium.scorers.chance import HashModel
-from podium.scorers.function import FunctionModel
-from podium.scorers.kernel_regression import KernelModel
-from podium.scorers.linear.scorer import LinearModel
-from podium.scorers.network.mlp import MLPModel
 from podium.scorers.standardization import Standardization
 from podium.scorers.thresholds import StepModel
-from podium.scorers.torch import TorchModel
-from podium.scorers.trees.model import TreesModel
 
 __all__ = ["Layer", "Linear", "Network", "NotExportable", "Portable", "Trees", "portable"]
 

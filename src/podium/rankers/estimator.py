@@ -26,8 +26,7 @@ from podium.rankers.inputs import (
     check_features,
     query_weights,
 )
-from podium.scorers.base import Scorer
-from podium.scorers.linear.scorer import LinearModel
+from podium.scorers import LinearModel, Scorer
 from podium.scorers.standardization import Standardization
 from podium.training.base import Fit, Problem, Progress, Trainer, Validation
 

@@ -4,12 +4,8 @@ from typing import Any, Self
 
 from podium.losses.base import Loss
 from podium.rankers.tree_methods import TreeMethods
-from podium.scorers.base import Scorer
-from podium.scorers.linear.scorer import Linear
-from podium.training.base import Trainer
-from podium.training.boosting import Boosting
-from podium.training.lbfgs import LBFGS
-from podium.training.stochastic import Stochastic
+from podium.scorers import Linear, Scorer
+from podium.training import LBFGS, Boosting, Stochastic, Trainer
 
 __all__ = ["Ranker"]
 

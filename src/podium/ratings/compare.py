@@ -5,11 +5,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from podium.experiments import Comparison, Search
 from podium.experiments.compare import named_metrics, run_study
 from podium.experiments.plan.domain import Domain
-from podium.experiments.plan.search import Search
 from podium.experiments.plan.study import Study
-from podium.experiments.result.comparison import Comparison
 from podium.experiments.run.runner import Listener
 from podium.metrics.definition import Metric
 from podium.ratings.data import Ratings

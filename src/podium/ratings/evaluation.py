@@ -6,9 +6,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from podium.metrics.conventions import Convention
-from podium.metrics.definition import Metric, metric
-from podium.metrics.evaluation import Evaluation, evaluate
+from podium.metrics import Convention, Evaluation, Metric, evaluate, metric
 from podium.ratings.data import Ratings
 from podium.ratings.estimator import RatingRanker
 

@@ -10,11 +10,10 @@ from typing import Any, Protocol
 import numpy as np
 from scipy import sparse
 
+from podium.data import Queries, make_queries
 from podium.data.io.folds import find_folds, read_fold
 from podium.data.io.formats import is_table, read_file
 from podium.data.io.tables import read_table, read_times
-from podium.data.queries import Queries
-from podium.data.synthetic import make_queries
 from podium.experiments.plan.protocol import Average, Described, KFold, Letor, RepeatedHoldout, TimeSplit
 from podium.experiments.plan.protocol import Protocol as Rules
 

@@ -35,11 +35,8 @@ from podium.export.target import Options, Target, register
 from podium.export.torch_module import INPUT, torch_bytes
 from podium.numerics.forward import HEIGHT, SLOPE
 from podium.numerics.trees.forest import Forest
-from podium.scorers.base import Model
-from podium.scorers.kernel_regression import KernelModel
-from podium.scorers.network.potentials import PotentialsModel
+from podium.scorers import KernelModel, Model, PotentialsModel, TorchModel
 from podium.scorers.standardization import Standardization
-from podium.scorers.torch import TorchModel
 from podium.version import __version__
 
 OUTPUT = "scores"

@@ -11,8 +11,7 @@ from podium.rankers.methods import METHODS
 from podium.rankers.presets.feature_boosting import FeatureBoosting
 from podium.rankers.single_features.adarank import MetricWeighting
 from podium.rankers.single_features.loop import Rule, Weighting
-from podium.scorers.base import Model, Scorer
-from podium.scorers.linear.scorer import Linear, LinearModel
+from podium.scorers import Linear, LinearModel, Model, Scorer
 from podium.scorers.standardization import Standardization
 
 __all__ = ["AdaRank"]

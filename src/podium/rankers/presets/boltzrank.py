@@ -11,14 +11,11 @@ from podium.core.parameters import require_number
 from podium.core.random_state import seed_of
 from podium.data.grouping import places_within
 from podium.data.queries import Queries
-from podium.losses.base import Loss
-from podium.losses.boltzrank import BoltzRankLoss
+from podium.losses import BoltzRankLoss, Loss
 from podium.metrics import Metric
 from podium.rankers.methods import METHODS
 from podium.rankers.presets.restarted import RestartedPreset
-from podium.scorers.base import Scorer
-from podium.scorers.network.mlp import MLP
-from podium.scorers.network.potentials import Potentials
+from podium.scorers import MLP, Potentials, Scorer
 from podium.training.base import Fit, Problem, Trainer
 
 __all__ = ["BoltzRank"]

@@ -7,8 +7,7 @@ from podium.losses import Loss, WithRegression
 from podium.rankers.spaces import LogUniform
 from podium.rankers.tree_methods import TreeMethods
 from podium.scorers.trees.scorer import Trees
-from podium.training.base import Trainer
-from podium.training.boosting import Boosting
+from podium.training import Boosting, Trainer
 
 N_TREES = 200
 """Trees grown at most in a comparison, which keeps as many as are best on the validation queries: their rate matters

@@ -12,9 +12,8 @@ from podium.rankers.estimator import BaseRanker
 from podium.rankers.inputs import TrainingInput
 from podium.rankers.methods import METHODS
 from podium.rankers.single_features.adarank import metric_table
-from podium.scorers.base import Scorer
+from podium.scorers import Linear, LinearModel, Scorer
 from podium.scorers.chance import Hash, HashModel
-from podium.scorers.linear.scorer import Linear, LinearModel
 from podium.training.base import Convergence, Fit
 
 __all__ = ["BestFeature", "RandomRanker"]

@@ -6,8 +6,7 @@ from podium.rankers.estimator import BaseRanker
 from podium.rankers.methods import METHODS
 from podium.rankers.spaces import LogUniform
 from podium.scorers.linear.scorer import Linear
-from podium.training.base import Trainer
-from podium.training.stochastic import Stochastic
+from podium.training import Stochastic, Trainer
 
 __all__ = ["LambdaRank"]
 

@@ -3,8 +3,7 @@
 from podium.rankers.estimator import BaseRanker
 from podium.rankers.spaces import LogUniform
 from podium.scorers.linear.scorer import Linear
-from podium.training.base import Trainer
-from podium.training.lbfgs import LBFGS
+from podium.training import LBFGS, Trainer
 
 SMALL_L2 = {"l2": LogUniform(1e-4, 1e-3, 1e-2, 1e-1)}
 WIDE_L2 = {"l2": LogUniform(1e-4, 1e-2, 1e-1, 1.0)}

@@ -7,8 +7,7 @@ import numpy as np
 
 from podium.core.parameters import require_count
 from podium.core.random_state import seed_of
-from podium.losses.base import Loss
-from podium.losses.pmop.loss import PMOPLoss
+from podium.losses import Loss, PMOPLoss
 from podium.numerics.random import streams
 from podium.numerics.subsets.answers import best_group, sample_partitions
 from podium.numerics.subsets.sampling import ARITHMETIC, GEOMETRIC
@@ -16,8 +15,7 @@ from podium.rankers.methods import METHODS
 from podium.rankers.presets.boosted import TREES, LossOnTrees
 from podium.rankers.presets.linear import SMALL_L2, LinearPreset
 from podium.rankers.spaces import LogUniform
-from podium.training.base import Trainer
-from podium.training.stochastic import Stochastic
+from podium.training import Stochastic, Trainer
 
 __all__ = ["PMOP"]
 

@@ -8,9 +8,8 @@ from sklearn.base import clone
 from podium.core.arrays import Arrays
 from podium.rankers.estimator import BaseRanker
 from podium.rankers.inputs import TrainingInput
-from podium.training.base import Fit, Trainer
+from podium.training import Fit, Stochastic, Trainer
 from podium.training.restarts import BestFit, Restarts
-from podium.training.stochastic import Stochastic
 
 
 class RestartedPreset(BaseRanker):

@@ -12,9 +12,7 @@ from podium.metrics import Metric
 from podium.rankers.methods import METHODS
 from podium.rankers.presets.restarted import RestartedPreset
 from podium.rankers.spaces import LogUniform
-from podium.scorers.base import Scorer
-from podium.scorers.linear.scorer import Linear
-from podium.scorers.network.mlp import MLP
+from podium.scorers import MLP, Linear, Scorer
 
 __all__ = ["SoftRank"]
 

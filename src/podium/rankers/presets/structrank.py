@@ -4,16 +4,13 @@ import math
 from functools import partial
 
 from podium.core.random_state import RandomState, seed_of
-from podium.losses.base import Loss
-from podium.losses.structrank.loss import StructRankLoss
+from podium.losses import Loss, StructRankLoss
 from podium.rankers.estimator import BaseRanker
 from podium.rankers.methods import METHODS
 from podium.rankers.ranker import Ranker
 from podium.rankers.spaces import LogUniform
-from podium.scorers.kernel_regression import Kernel
-from podium.scorers.linear.scorer import Linear
-from podium.training.base import Trainer
-from podium.training.feasible import Feasible
+from podium.scorers import Kernel, Linear
+from podium.training import Feasible, Trainer
 
 __all__ = ["StructRank"]
 

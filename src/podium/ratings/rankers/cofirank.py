@@ -11,8 +11,7 @@ import numpy as np
 
 from podium.core.parameters import require_choice, require_count, require_number
 from podium.core.random_state import RandomState, as_generator
-from podium.losses import CoFiRankLoss, Loss, RankSVMLoss, RegressionLoss
-from podium.losses.base import BoundLoss
+from podium.losses import BoundLoss, CoFiRankLoss, Loss, RankSVMLoss, RegressionLoss
 from podium.numerics.blas import quiet_blas
 from podium.rankers.spaces import LogUniform
 from podium.ratings.data import Ratings

@@ -12,8 +12,7 @@ from sklearn.base import clone
 from podium.core.arrays import Arrays, named_under, require_array
 from podium.core.parameters import require_choice, require_count, require_number
 from podium.core.random_state import RandomState, as_generator, seed_of
-from podium.losses import DavidsonLoss, ListMLELoss, ListNetLoss, PMOPLoss, RankNetLoss, RaoKupperLoss
-from podium.losses.base import Loss
+from podium.losses import DavidsonLoss, ListMLELoss, ListNetLoss, Loss, PMOPLoss, RankNetLoss, RaoKupperLoss
 from podium.metrics.definition import Metric, metric
 from podium.numerics.subsets.answers import best_group
 from podium.rankers.presets.pmop import PairProbabilities, pairs_in_lists, potential_kind
@@ -25,9 +24,7 @@ from podium.ratings.factors.model import FactorModel, gather_rows, pair_scores
 from podium.ratings.factors.scorer import FactorParameters, Factors, as_queries
 from podium.ratings.priors import centered, combine, fitted_prior, out_of_fold, standard_priors
 from podium.ratings.splits import random_places
-from podium.training.base import Fit, Problem, Trainer, Validation
-from podium.training.lbfgs import LBFGS
-from podium.training.stochastic import Stochastic
+from podium.training import LBFGS, Fit, Problem, Stochastic, Trainer, Validation
 
 __all__ = ["FactorRanker", "PMOPFactors", "PlackettLuceFactors"]
 
