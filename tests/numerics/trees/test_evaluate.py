@@ -150,3 +150,13 @@ def test_one_tree_of_a_forest(data) -> None:
     for k in range(3):
         expected = booster.predict(rows, start_iteration=k, num_iteration=1)
         np.testing.assert_array_equal(TreeEvaluator(forest.tree(k)).scores(rows), expected)
+
+
+def test_wide_rows() -> None:
+    """Documents and features come in tiles of eight: numbers that are no multiples, and features that no tree uses."""
+    rng = np.random.default_rng(3)
+    for n_features, n_leaves in ((21, 31), (16, 60)):
+        X = rng.normal(size=(600, n_features))
+        booster, forest = grow(X, X @ rng.integers(0, 2, n_features) + X[:, 0] ** 2, n_leaves=n_leaves)
+        for n in (3, 29, 300):
+            assert_same_bits(booster, forest, values_near_thresholds(forest, rng, n))

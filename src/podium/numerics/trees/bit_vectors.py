@@ -13,26 +13,21 @@ no document of the block exceeds ends the column, and each other is a loop over 
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic
 
 from podium.numerics.compiling import njit
-from podium.numerics.trees.columns import Columns, load_column, make_columns, thresholds_as
+from podium.numerics.trees.columns import BLOCK, Columns, load_column, make_columns, thresholds_as
 from podium.numerics.trees.forest import Forest
+from podium.numerics.trees.vectors import LANES, SIDE, keep_where_above, lowest_bit, transpose_tile
 
 MOST_LEAVES = 64
-BLOCK = 128
-"""Documents evaluated at once."""
 _GROUP = 64  # trees evaluated at once: their words stay in the cache
-_ALIGNED = 16  # documents: words of a last block are padded to this, so that vector instructions have no remainder
 
 
 class BitVectors(NamedTuple):
-    """A forest laid out for :func:`score_block_by_bits`, for rows of one type."""
+    """A forest laid out for :func:`score_by_bits`, for rows of one type."""
 
     columns: Columns
     bounds: np.ndarray
@@ -104,34 +99,73 @@ def _number_leaves(
                     place[leaf_offsets[t] + ~child] = start
 
 
-@njit(nogil=True, error_model="numpy")
-def score_block_by_bits(rows: np.ndarray, forest: BitVectors, n_trees: int, out: np.ndarray) -> None:
-    """Write the scores of up to :data:`BLOCK` rows by the first ``n_trees`` trees."""
-    n = len(rows)
-    width = -(-n // _ALIGNED) * _ALIGNED
-    n_columns = len(forest.columns.feature)
-    block = np.empty((n_columns, width), rows.dtype)
-    highest = np.empty(n_columns, rows.dtype)
-    for c in range(n_columns):
-        column = block[c]
-        load_column(rows, forest.columns, c, column)
-        for i in range(n, width):
-            column[i] = -np.inf
-        top = column[0]
-        for i in range(width):
-            top = max(top, column[i])
-        highest[c] = top
-    for i in range(n):
-        out[i] = 0.0
+def score_by_bits(
+    first: int, stop: int, rows: np.ndarray, forest: BitVectors, n_trees: int, out: np.ndarray
+) -> None:
+    """Write the scores of blocks of :data:`BLOCK` rows, from ``first`` on, by the first ``n_trees`` trees."""
+    # Once for all blocks: memory that is given back after every block may cost page faults in every block.
+    width = min(BLOCK, -(-len(rows) // LANES) * LANES)
+    block = np.empty((len(forest.columns.feature), width), rows.dtype)
+    highest, scratch = np.empty(len(block), rows.dtype), np.empty((SIDE + 1, width), rows.dtype)
     words = np.empty((_GROUP, width), forest.masks.dtype)
-    for group in range(-(-n_trees // _GROUP)):
-        first = group * _GROUP
-        present = min(n_trees - first, _GROUP)
-        _clear_leaves(block, highest, forest, group, words)
-        for t in range(present):
-            leaves, row = forest.leaves[first + t], words[t]
-            for i in range(n):
-                out[i] += leaves[lowest_bit(row[i])]
+    for b in range(first, stop):
+        scores = out[b * BLOCK : (b + 1) * BLOCK]
+        _load_block(rows[b * BLOCK : (b + 1) * BLOCK], forest.columns, block, highest, scratch)
+        for i in range(len(scores)):
+            scores[i] = 0.0
+        for group in range(-(-n_trees // _GROUP)):
+            start = group * _GROUP
+            _clear_leaves(block, highest, forest, group, words)
+            for t in range(min(n_trees - start, _GROUP)):
+                leaves, row = forest.leaves[start + t], words[t]
+                for i in range(len(scores)):
+                    scores[i] += leaves[lowest_bit(row[i])]
+
+
+@njit(nogil=True, error_model="numpy")
+def _load_block(
+    rows: np.ndarray, columns: Columns, block: np.ndarray, highest: np.ndarray, scratch: np.ndarray
+) -> None:
+    """Write the columns of all rows, −∞ where the block is wider, and the highest value of each."""
+    n, width = len(rows), block.shape[1]
+    tile = scratch[:SIDE]
+    start = -SIDE  # the first feature of the tile
+    for c in range(len(highest)):
+        feature = columns.feature[c]
+        if feature >= start + SIDE:  # columns are sorted by feature
+            start = feature
+            _load_tile(rows, start, tile)
+        load_column(tile[feature - start, :n], columns, c, block[c])
+        for i in range(n, width):
+            block[c, i] = -np.inf
+        highest[c] = _highest(block[c], scratch[SIDE])
+
+
+@njit(nogil=True, error_model="numpy")
+def _load_tile(rows: np.ndarray, start: int, tile: np.ndarray) -> None:
+    """Write up to :data:`SIDE` features from ``start`` on, transposed."""
+    n, n_features = rows.shape
+    stop = min(start + SIDE, n_features)
+    whole = n - n % SIDE if stop - start == SIDE else 0
+    for i in range(0, whole, SIDE):
+        transpose_tile(rows, i, start, tile)
+    for i in range(whole, n):
+        for j in range(start, stop):
+            tile[j - start, i] = rows[i, j]
+
+
+@njit(nogil=True, error_model="numpy")
+def _highest(values: np.ndarray, scratch: np.ndarray) -> np.floating:
+    """Return the largest of the values, none of them NaN, by halving: independent steps, which are vectorized."""
+    half = len(values) // 2
+    for i in range(half):
+        scratch[i] = max(values[i], values[half + i])
+    while half > 1:
+        odd, half = half % 2, half // 2
+        for i in range(half):
+            scratch[i] = max(scratch[i], scratch[half + odd + i])
+        half += odd
+    return scratch[0]
 
 
 @njit(nogil=True, error_model="numpy")
@@ -149,16 +183,5 @@ def _clear_leaves(block: np.ndarray, highest: np.ndarray, forest: BitVectors, gr
             if not threshold < highest[c]:
                 break
             mask, row = forest.masks[s], words[forest.trees[s]]
-            for i in range(len(column)):
-                row[i] &= mask if column[i] > threshold else ones
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def lowest_bit(_: Any, word: Any) -> Any:
-    """Return the number of the lowest bit that is 1; there is one."""
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        count = builder.cttz(args[0], ir.Constant(ir.IntType(1), 1))
-        return builder.zext(count, ir.IntType(64)) if word.bitwidth < 64 else count
-
-    return types.uint64(word), generate
+            for i in range(0, len(column), LANES):
+                keep_where_above(column, row, i, threshold, mask)

@@ -17,6 +17,8 @@ import numpy as np
 from podium.numerics.compiling import njit
 from podium.numerics.trees.forest import NEVER, ZERO, Forest
 
+BLOCK = 128
+"""Documents whose columns are made at once."""
 TINY = np.float32(1e-35)
 """A larger distance from zero makes a value different from zero."""
 _WORD = 32
@@ -26,7 +28,7 @@ class Columns(NamedTuple):
     """How to make columns from rows of features."""
 
     feature: np.ndarray
-    """(n_columns,) int64"""
+    """(n_columns,) int64, never falling"""
     for_zero: np.ndarray
     """(n_columns,) what replaces zero; type of the rows."""
     for_nan: np.ndarray
@@ -85,24 +87,23 @@ def thresholds_as(thresholds: np.ndarray, dtype: np.dtype) -> np.ndarray:
 
 
 @njit(nogil=True, error_model="numpy")
-def load_column(rows: np.ndarray, columns: Columns, c: int, out: np.ndarray) -> None:
-    """Write column ``c`` of all rows to ``out``."""
-    feature = columns.feature[c]
+def load_column(values: np.ndarray, columns: Columns, c: int, out: np.ndarray) -> None:
+    """Write column ``c``, made from the values of its feature, to ``out``."""
     start, stop = columns.set_bounds[c], columns.set_bounds[c + 1]
     for_zero, for_nan = columns.for_zero[c], columns.for_nan[c]
     if columns.at_infinity[c]:
-        for i in range(len(rows)):
-            x = rows[i, feature]
+        for i in range(len(values)):
+            x = values[i]
             out[i] = 0.0 if abs(x) > TINY or (for_nan if x != x else for_zero) <= 0 else 1.0
         return
     if start == stop:
-        for i in range(len(rows)):
-            x = rows[i, feature]
+        for i in range(len(values)):
+            x = values[i]
             out[i] = x if abs(x) > TINY else (for_nan if x != x else for_zero)
         return
     words = columns.set_words[start:stop]
-    for i in range(len(rows)):
-        x = rows[i, feature]
+    for i in range(len(values)):
+        x = values[i]
         out[i] = 1.0
         if x > -1.0 and x < 32.0 * len(words):
             category = np.uint32(x)  # towards zero, as in LightGBM

@@ -12,16 +12,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from podium.numerics.compiling import Kernel, compiled, njit, unbound, with_globals
+from podium.numerics.compiling import Kernel, compiled, njit
 from podium.numerics.pool import share
-from podium.numerics.trees.bit_vectors import BLOCK, MOST_LEAVES, BitVectors, bit_vectors, score_block_by_bits
+from podium.numerics.trees.bit_vectors import MOST_LEAVES, bit_vectors, score_by_bits
+from podium.numerics.trees.columns import BLOCK
 from podium.numerics.trees.forest import Forest
-from podium.numerics.trees.interleaved import Interleaved, interleaved, score_block_interleaved
+from podium.numerics.trees.interleaved import interleaved, score_interleaved
 
 Rows = np.ndarray | tuple[np.ndarray, np.ndarray, np.ndarray]
 """(n, n_features) float32 or float64 in C order; or the data, indices and offsets of a CSR matrix of these."""
 
-score_block: Kernel = unbound  # one of the two, bound below
 _SPARSE_ROWS = 8 * BLOCK  # expanded at once
 
 
@@ -84,16 +84,7 @@ def _lay_out(forest: Forest, dtype: np.dtype) -> _Layout:
     return _Layout(table, compact, place, len(used), kernel, work + len(table.columns.feature))
 
 
-def _score_dense(
-    first: int, stop: int, rows: np.ndarray, forest: BitVectors | Interleaved, n_trees: int, out: np.ndarray
-) -> None:
-    for b in range(first, stop):
-        score_block(rows[b * BLOCK : (b + 1) * BLOCK], forest, n_trees, out[b * BLOCK : (b + 1) * BLOCK])
-
-
-_BY_BITS, _INTERLEAVED = (
-    compiled(with_globals(_score_dense, score_block=block)) for block in (score_block_by_bits, score_block_interleaved)
-)
+_BY_BITS, _INTERLEAVED = compiled(score_by_bits), compiled(score_interleaved)
 
 
 def n_compiled() -> int:

@@ -12,14 +12,14 @@ from typing import NamedTuple
 import numpy as np
 
 from podium.numerics.compiling import njit
-from podium.numerics.trees.columns import Columns, load_column, make_columns, thresholds_as
+from podium.numerics.trees.columns import BLOCK, Columns, load_column, make_columns, thresholds_as
 from podium.numerics.trees.forest import Forest
 
 _LANES = 8
 
 
 class Interleaved(NamedTuple):
-    """A forest laid out for :func:`score_block_interleaved`, for rows of one type.
+    """A forest laid out for :func:`score_interleaved`, for rows of one type.
 
     A tree's nodes are followed by its leaves, which are nodes with themselves as children.
     """
@@ -53,23 +53,25 @@ def interleaved(forest: Forest, dtype: np.dtype) -> Interleaved:
     return Interleaved(columns.astype(dtype), roots.astype(np.uint64), nodes, values)
 
 
-@njit(nogil=True, error_model="numpy")
-def score_block_interleaved(rows: np.ndarray, forest: Interleaved, n_trees: int, out: np.ndarray) -> None:
-    """Write the scores of rows by the first ``n_trees`` trees."""
-    n, n_columns = len(rows), len(forest.columns.feature)
-    padded = -(-n // _LANES) * _LANES
-    block = np.zeros((padded, n_columns), rows.dtype)
-    column = np.empty(n, rows.dtype)
-    for c in range(n_columns):
-        load_column(rows, forest.columns, c, column)
-        for i in range(n):
-            block[i, c] = column[i]
-    scores = np.zeros(padded)
-    for t in range(n_trees):
-        for first in range(0, padded, _LANES):
-            _add_tree(block[first : first + _LANES], forest, forest.roots[t], scores[first : first + _LANES])
-    for i in range(n):
-        out[i] = scores[i]
+def score_interleaved(
+    first: int, stop: int, rows: np.ndarray, forest: Interleaved, n_trees: int, out: np.ndarray
+) -> None:
+    """Write the scores of blocks of :data:`BLOCK` rows, from ``first`` on, by the first ``n_trees`` trees."""
+    height = min(BLOCK, -(-len(rows) // _LANES) * _LANES)
+    block = np.zeros((height, len(forest.columns.feature)), rows.dtype)
+    column, scores = np.empty(height, rows.dtype), np.empty(height)
+    for b in range(first, stop):
+        given = rows[b * BLOCK : (b + 1) * BLOCK]
+        n = len(given)
+        for c in range(block.shape[1]):
+            load_column(given[:, forest.columns.feature[c]], forest.columns, c, column)
+            for i in range(n):
+                block[i, c] = column[i]
+        scores[:] = 0.0
+        for t in range(n_trees):
+            for start in range(0, n, _LANES):
+                _add_tree(block[start : start + _LANES], forest, forest.roots[t], scores[start : start + _LANES])
+        out[b * BLOCK : b * BLOCK + n] = scores[:n]
 
 
 @njit(nogil=True, error_model="numpy")
