@@ -18,9 +18,9 @@ from typing import NamedTuple
 import numpy as np
 
 from podium.numerics.compiling import njit
-from podium.numerics.trees.columns import BLOCK, Columns, load_column, make_columns, thresholds_as
+from podium.numerics.trees.columns import BLOCK, Columns, load_special, make_columns, replace_missing, thresholds_as
 from podium.numerics.trees.forest import Forest
-from podium.numerics.trees.vectors import LANES, SIDE, keep_where_above, lowest_bit, transpose_tile
+from podium.numerics.trees.vectors import LANES, SIDE, highest_of, keep_where_above, lowest_bit, transpose_tile
 
 MOST_LEAVES = 64
 _GROUP = 64  # trees evaluated at once: their words stay in the cache
@@ -99,18 +99,16 @@ def _number_leaves(
                     place[leaf_offsets[t] + ~child] = start
 
 
-def score_by_bits(
-    first: int, stop: int, rows: np.ndarray, forest: BitVectors, n_trees: int, out: np.ndarray
-) -> None:
+def score_by_bits(first: int, stop: int, rows: np.ndarray, forest: BitVectors, n_trees: int, out: np.ndarray) -> None:
     """Write the scores of blocks of :data:`BLOCK` rows, from ``first`` on, by the first ``n_trees`` trees."""
     # Once for all blocks: memory that is given back after every block may cost page faults in every block.
     width = min(BLOCK, -(-len(rows) // LANES) * LANES)
     block = np.empty((len(forest.columns.feature), width), rows.dtype)
-    highest, scratch = np.empty(len(block), rows.dtype), np.empty((SIDE + 1, width), rows.dtype)
+    highest, tile = np.empty(len(block), rows.dtype), np.empty((SIDE, width), rows.dtype)
     words = np.empty((_GROUP, width), forest.masks.dtype)
     for b in range(first, stop):
         scores = out[b * BLOCK : (b + 1) * BLOCK]
-        _load_block(rows[b * BLOCK : (b + 1) * BLOCK], forest.columns, block, highest, scratch)
+        _load_block(rows[b * BLOCK : (b + 1) * BLOCK], forest.columns, block, highest, tile)
         for i in range(len(scores)):
             scores[i] = 0.0
         for group in range(-(-n_trees // _GROUP)):
@@ -123,22 +121,26 @@ def score_by_bits(
 
 
 @njit(nogil=True, error_model="numpy")
-def _load_block(
-    rows: np.ndarray, columns: Columns, block: np.ndarray, highest: np.ndarray, scratch: np.ndarray
-) -> None:
+def _load_block(rows: np.ndarray, columns: Columns, block: np.ndarray, highest: np.ndarray, tile: np.ndarray) -> None:
     """Write the columns of all rows, −∞ where the block is wider, and the highest value of each."""
     n, width = len(rows), block.shape[1]
-    tile = scratch[:SIDE]
     start = -SIDE  # the first feature of the tile
     for c in range(len(highest)):
         feature = columns.feature[c]
         if feature >= start + SIDE:  # columns are sorted by feature
             start = feature
             _load_tile(rows, start, tile)
-        load_column(tile[feature - start, :n], columns, c, block[c])
+        values = tile[feature - start][:n]
+        if columns.ordinary[c]:  # no call with all columns: Numba would count references to each of their arrays
+            replace_missing(values, columns.for_zero[c], columns.for_nan[c], block[c])
+        else:
+            load_special(values, columns, c, block[c])
         for i in range(n, width):
             block[c, i] = -np.inf
-        highest[c] = _highest(block[c], scratch[SIDE])
+        top = highest_of(block[c], 0)
+        for i in range(LANES, width, LANES):
+            top = max(top, highest_of(block[c], i))
+        highest[c] = top
 
 
 @njit(nogil=True, error_model="numpy")
@@ -152,20 +154,6 @@ def _load_tile(rows: np.ndarray, start: int, tile: np.ndarray) -> None:
     for i in range(whole, n):
         for j in range(start, stop):
             tile[j - start, i] = rows[i, j]
-
-
-@njit(nogil=True, error_model="numpy")
-def _highest(values: np.ndarray, scratch: np.ndarray) -> np.floating:
-    """Return the largest of the values, none of them NaN, by halving: independent steps, which are vectorized."""
-    half = len(values) // 2
-    for i in range(half):
-        scratch[i] = max(values[i], values[half + i])
-    while half > 1:
-        odd, half = half % 2, half // 2
-        for i in range(half):
-            scratch[i] = max(scratch[i], scratch[half + odd + i])
-        half += odd
-    return scratch[0]
 
 
 @njit(nogil=True, error_model="numpy")

@@ -33,8 +33,9 @@ class Columns(NamedTuple):
     """(n_columns,) what replaces zero; type of the rows."""
     for_nan: np.ndarray
     """(n_columns,) what replaces NaN."""
-    at_infinity: np.ndarray
-    """(n_columns,) bool: 1 for missing values that go right, 0 for everything else."""
+    ordinary: np.ndarray
+    """(n_columns,) bool: the values of the feature. Else a set of categories, or if that is empty, a split at infinity:
+    1 for missing values that go right, 0 for everything else."""
     set_bounds: np.ndarray
     """(n_columns + 1,) int64: the words of the column's set of categories; none if it is not categorical."""
     set_words: np.ndarray
@@ -60,7 +61,7 @@ def make_columns(forest: Forest) -> tuple[Columns, np.ndarray, np.ndarray]:
             columns[:, 0].astype(np.int64),
             columns[:, 1],
             columns[:, 2],
-            columns[:, 3] == -2,
+            columns[:, 3] == -1,
             np.cumsum([0, *map(len, sets)]),
             np.concatenate(sets) if sets else np.empty(0, np.uint32),
         ),
@@ -87,19 +88,22 @@ def thresholds_as(thresholds: np.ndarray, dtype: np.dtype) -> np.ndarray:
 
 
 @njit(nogil=True, error_model="numpy")
-def load_column(values: np.ndarray, columns: Columns, c: int, out: np.ndarray) -> None:
-    """Write column ``c``, made from the values of its feature, to ``out``."""
+def replace_missing(values: np.ndarray, for_zero: np.floating, for_nan: np.floating, out: np.ndarray) -> None:
+    """Write an ordinary column, made from the values of its feature, to ``out``."""
+    for i in range(len(values)):
+        x = values[i]
+        out[i] = x if abs(x) > TINY else (for_nan if x != x else for_zero)
+
+
+@njit(nogil=True, error_model="numpy")
+def load_special(values: np.ndarray, columns: Columns, c: int, out: np.ndarray) -> None:
+    """Write column ``c``, which is not ordinary, made from the values of its feature, to ``out``."""
     start, stop = columns.set_bounds[c], columns.set_bounds[c + 1]
     for_zero, for_nan = columns.for_zero[c], columns.for_nan[c]
-    if columns.at_infinity[c]:
+    if start == stop:  # a split at infinity
         for i in range(len(values)):
             x = values[i]
             out[i] = 0.0 if abs(x) > TINY or (for_nan if x != x else for_zero) <= 0 else 1.0
-        return
-    if start == stop:
-        for i in range(len(values)):
-            x = values[i]
-            out[i] = x if abs(x) > TINY else (for_nan if x != x else for_zero)
         return
     words = columns.set_words[start:stop]
     for i in range(len(values)):

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from podium.numerics.compiling import njit
-from podium.numerics.trees.columns import BLOCK, Columns, load_column, make_columns, thresholds_as
+from podium.numerics.trees.columns import BLOCK, Columns, load_special, make_columns, replace_missing, thresholds_as
 from podium.numerics.trees.forest import Forest
 
 _LANES = 8
@@ -64,7 +64,11 @@ def score_interleaved(
         given = rows[b * BLOCK : (b + 1) * BLOCK]
         n = len(given)
         for c in range(block.shape[1]):
-            load_column(given[:, forest.columns.feature[c]], forest.columns, c, column)
+            values = given[:, forest.columns.feature[c]]
+            if forest.columns.ordinary[c]:
+                replace_missing(values, forest.columns.for_zero[c], forest.columns.for_nan[c], column)
+            else:
+                load_special(values, forest.columns, c, column)
             for i in range(n):
                 block[i, c] = column[i]
         scores[:] = 0.0

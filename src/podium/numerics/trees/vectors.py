@@ -9,12 +9,13 @@ from typing import Any
 
 from llvmlite import ir
 from numba import types
+from numba.core.cgutils import get_or_insert_function
 from numba.extending import intrinsic
 
 SIDE = 8
 """Rows and columns of a tile that :func:`transpose_tile` turns."""
 LANES = 16
-"""Documents that :func:`keep_where_above` takes at once."""
+"""Documents that :func:`keep_where_above` and :func:`highest_of` take at once."""
 _INDEX = ir.IntType(32)
 
 
@@ -56,7 +57,7 @@ def transpose_tile(_: Any, rows: Any, i: Any, j: Any, tile: Any) -> Any:
 
 @intrinsic  # type: ignore[untyped-decorator]
 def keep_where_above(_: Any, column: Any, words: Any, i: Any, threshold: Any, mask: Any) -> Any:
-    """Do ``words[k] &= mask`` for each of the :data:`LANES` documents k from ``i`` on with ``column[k] > threshold``."""
+    """Do ``words[k] &= mask`` where ``column[k] > threshold``, for the :data:`LANES` documents k from ``i`` on."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         values, value_size = _vector_at(context, builder, column, args[0], args[2], LANES)
@@ -68,6 +69,20 @@ def keep_where_above(_: Any, column: Any, words: Any, i: Any, threshold: Any, ma
         return context.get_dummy_value()
 
     return types.void(column, words, types.intp, threshold, mask), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def highest_of(_: Any, values: Any, i: Any) -> Any:
+    """Return the largest of the :data:`LANES` values from ``i`` on, none of which is NaN."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        pointer, size = _vector_at(context, builder, values, args[0], args[1], LANES)
+        vector = _load(builder, pointer, size)
+        kind = ir.FunctionType(vector.type.element, [vector.type])
+        name = f"llvm.vector.reduce.fmax.v{LANES}f{8 * size}"
+        return builder.call(get_or_insert_function(builder.module, kind, name), [vector], fastmath=("nnan",))
+
+    return values.dtype(values, types.intp), generate
 
 
 def _vectors(context: Any, builder: Any, array_type: Any, array: Any, i: Any, j: Any) -> list[Any]:
