@@ -32,7 +32,7 @@ NORMALIZATIONS = {"standard": "standardized over the training part", "minmax": "
 
 def blend(normalize: str) -> podium.Blend:
     members = [(name, METHODS[name].build(normalize=normalize, random_state=0)) for name in MEMBERS]
-    return podium.Blend(members)
+    return podium.Blend(members, weights="equal")
 
 
 def students() -> dict[str, podium.LambdaMART]:

@@ -192,7 +192,7 @@ def picked(comparison: Comparison) -> list[str]:
 HISTORY = [
     "**Caveats.** The first version of the blend averaged the chosen models and gave more weight to those that "
     "improved the validation metric. It was evaluated on the test parts: NDCG@1 .5457, NDCG@3 .4908, NDCG@5 .4737, "
-    "NDCG@10 .4565, MAP .4524, three of five. The present version (all settings, equal weights for kinds of model, "
+    "NDCG@10 .4565, MAP .4524, three of five. The second version (all settings, equal weights for kinds of model, "
     "nothing chosen) and the rehearsal were made after that was known. No version in between was evaluated on test "
     "parts: about two hundred ways to average were compared on the validation parts and on out-of-fold scores of the "
     "training parts, where those that chose least were best. That kernel regression counts as one kind with the "

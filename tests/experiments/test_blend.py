@@ -1,4 +1,4 @@
-"""The method ``blend`` of a study: the average of all models, each kind with an equal share."""
+"""The method ``blend`` of a study: an average of all models, with shares by the evidence of the validation part."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from podium.experiments.run.seal import seal
 from podium.experiments.run.store import FILE
 from podium.experiments.run.trial import run_trial
 from podium.metrics import metric
+from podium.models.evidence import evidence_shares, without_small
 from podium.numerics.forward import mean_ranks
 from podium.rankers.methods import METHODS
 
@@ -42,11 +43,11 @@ class Stored:
         return np.array(self.on_validation if queries.has_labels else self.on_test)
 
 
-def finished(name, kind, *rankers):
-    return [FinishedTrial(StudyMethod(name, Feature, kind=kind), 1.0, ranker) for ranker in rankers]
+def finished(name, ranker, values):
+    return FinishedTrial(StudyMethod(name, Feature), 1.0, ranker, np.array(values))
 
 
-def test_equal_shares_for_kinds_then_methods_then_models():
+def test_shares_follow_the_evidence_of_the_validation_part():
     part = Queries([[1.0], [2.0]], [0, 1], sizes=[2])
     fold, _ = seal("f", part, part, part)
     right, wrong = Stored([1.0, 2.0], [2.0, 1.0]), Stored([5.0, 1.0], [1.0, 5.0])
@@ -55,18 +56,27 @@ def test_equal_shares_for_kinds_then_methods_then_models():
         method = blend_of([StudyMethod("a", Feature), StudyMethod("b", Feature)])
         return run_trial(method.made_from(trials), Setting({}, None), fold, metric("map"))
 
-    # by hand: of the kinds, the trees are right; of the two methods of weights, one is right in half of its models
-    a, b = finished("a", "weights", wrong), finished("b", "weights", wrong, right)
-    assert blend([*a, *b, *finished("c", "trees", right)]).weights == [1 / 4, 1 / 8, 1 / 8, 1 / 2]
-    wrong_share = 1 / 4 + 1 / 8
+    # by hand: three models that nothing tells apart are all among the best three; one that is always worse has no share
+    same = [finished(name, ranker, [0.5, 0.5]) for name, ranker in (("a", wrong), ("b", right), ("b", right))]
+    assert blend(same).weights == pytest.approx([1 / 3] * 3)
+    poor = finished("c", wrong, [0.1, 0.1])
+    assert blend([poor, *same]).weights == pytest.approx([1 / 3] * 3)
+    assert [name for name, _ in blend([poor, *same]).members] == ["a", "b", "b"]
     log2 = np.log(2.0)
-    found = trial(*a, *b, *finished("c", "trees", right))
-    assert found.validation_scores.tolist() == pytest.approx([-(1 - wrong_share) * log2, -wrong_share * log2])
-    assert found.test_scores.tolist() == pytest.approx([-wrong_share * log2, -(1 - wrong_share) * log2])
+    found = trial(poor, *same)
+    assert found.validation_scores.tolist() == pytest.approx([-2 / 3 * log2, -1 / 3 * log2])
+    assert found.test_scores.tolist() == pytest.approx([-1 / 3 * log2, -2 / 3 * log2])
     assert found.validation == 1.0
-    assert trial(*a, *b).validation == 0.5
     with pytest.raises(ValueError, match="failed"):
         trial()
+
+
+def test_poor_members_cost_nothing(queries):
+    """A dozen that rank by chance, of fifteen: with equal shares MAP falls by .1."""
+    good = {"a": podium.ListNet(l2=0.01), "b": podium.ListNet(l2=0.1), "c": podium.ListNet(l2=1.0), "blend": None}
+    poor = {f"poor {i}": podium.RandomRanker(random_state=i) for i in range(12)}
+    alone, among = run(queries, good), run(queries, good | poor)
+    assert among.figure("blend", "map") == pytest.approx(alone.figure("blend", "map"), abs=0.01)
 
 
 def test_a_blend_takes_part_like_any_method(queries, tmp_path, monkeypatch):
@@ -96,17 +106,37 @@ def test_it_is_of_all_settings_and_only_the_chosen_ones_scores_stay(queries, tmp
     stored = {key for (key,) in database.execute("SELECT trial FROM scores")}
     database.close()
     assert stored == {result.trial for result in comparison.results}
-    # by hand, from models fitted anew: rankings of all eight settings, averaged
+    # by hand, from models fitted anew: rankings of all eight settings, with the shares that their values give
     (fold,) = [r for r in comparison.results if r.method == "blend" and r.fold == "fold 1"]
     train, valid, test = next(iter(podium.data.splits.k_folds(len(queries), 3, random_state=0)))
     parts = [queries.take(numbers) for numbers in (train, valid, test)]
-    total = 0.0
-    for name in ("listnet", "pmop"):
-        for l2 in METHODS[name].grid["l2"]:
-            ranker = METHODS[name].build(l2=l2).fit(parts[0], eval_set=parts[1], eval_metric="map")
-            total = total - np.log(mean_ranks(np.asarray(ranker.predict(parts[2]), float), parts[2].offsets))
-    by_hand = metric("map").per_query(total, parts[2].labels, parts[2].offsets)
+    fitted = [
+        METHODS[name].build(l2=l2).fit(parts[0], eval_set=parts[1], eval_metric="map")
+        for name in ("listnet", "pmop")
+        for l2 in METHODS[name].grid["l2"]
+    ]
+    judge = metric("map")
+    on_validation = [judge.per_query(r.predict(parts[1]), parts[1].labels, parts[1].offsets) for r in fitted]
+    logs = [np.log(mean_ranks(np.asarray(r.predict(parts[2]), float), parts[2].offsets)) for r in fitted]
+    scores = -evidence_shares(np.array(on_validation)) @ np.array(logs)
+    by_hand = judge.per_query(scores, parts[2].labels, parts[2].offsets)
     assert fold.per_query["map"] == pytest.approx(by_hand.tolist())
+
+
+def test_the_blend_that_is_trained_has_the_shares_of_the_one_compared(queries, tmp_path):
+    """One division: the shares are then the same to the bit; of several, their mean."""
+    one = run(queries, out=tmp_path / "one", **(SETTINGS | {"folds": None, "protocol": "holdout:1,0.3,0.3"}))
+    compared = [r for r in one.results if r.method in ("listnet", "pmop")]
+    shares = evidence_shares(np.array([trial.validation_values for result in compared for trial in result.trials]))
+    trained = podium.experiments.Comparison.load(tmp_path / "one").train("blend", data=queries)
+    assert trained.weights_.tolist() == shares[shares > 0].tolist()
+    several = run(queries, **SETTINGS)
+    total = 0.0
+    for fold in several.folds:
+        trials = [t for r in several.results if r.fold == fold and r.method in ("listnet", "pmop") for t in r.trials]
+        total = total + evidence_shares(np.array([t.validation_values for t in trials])) / 3
+    expected = without_small(total)
+    assert several.train("blend").weights_.tolist() == pytest.approx(expected[expected > 0].tolist())
 
 
 def test_a_blend_that_comes_later_is_the_same(queries, tmp_path):

@@ -9,9 +9,9 @@ import pytest
 
 import podium
 from podium.data.queries import Queries
-from podium.experiments.plan.telling import can_tell, first_that_tells
 from podium.experiments.run.carrying import over_folds
 from podium.metrics import metric
+from podium.metrics.telling import can_tell, first_that_tells
 
 
 @pytest.fixture(scope="module")

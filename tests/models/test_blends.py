@@ -11,6 +11,7 @@ from sklearn.exceptions import NotFittedError
 import podium
 from podium import Blend
 from podium.models.blend import kind_of
+from podium.models.evidence import evidence_shares
 from podium.numerics.forward import mean_ranks
 from podium.rankers.methods import METHODS
 
@@ -30,7 +31,7 @@ def members():
 
 @pytest.fixture(scope="module")
 def fitted(queries, members):
-    return Blend(members).fit(queries, eval_set=queries, eval_metric="map")
+    return Blend(members, weights="equal").fit(queries, eval_set=queries, eval_metric="map")
 
 
 def test_ranks_within_queries():
@@ -82,6 +83,20 @@ def test_a_saved_blend_predicts_the_same(fitted, queries, tmp_path):
     assert nested.predict(queries).shape == (queries.n_documents,)
     with pytest.raises(ValueError, match=r"Feature"):
         nested.save(tmp_path / "own.podium")
+
+
+def test_with_validation_queries_shares_follow_their_evidence(queries):
+    members = [Feature(0), podium.RandomRanker(random_state=0), podium.ListNet()]
+    fitted = Blend(members).fit(queries, eval_set=queries, eval_metric="map")
+    judge = podium.metrics.metric("map")
+    scores = [np.asarray(ranker.predict(queries), float) for _, ranker in fitted.rankers_]
+    values = np.array([judge.per_query(s, queries.labels, queries.offsets) for s in scores])
+    assert fitted.weights_.tolist() == evidence_shares(values).tolist()
+    assert fitted.weights_.tolist() != Blend(members).fit(queries).weights_.tolist()
+    equal = Blend(members, weights="equal").fit(queries, eval_set=queries)
+    assert equal.weights_.tolist() == Blend(members).fit(queries).weights_.tolist()
+    with pytest.raises(ValueError, match="give eval_set"):
+        Blend(members, weights="evidence").fit(queries)
 
 
 def test_own_rankers_and_weights(queries):

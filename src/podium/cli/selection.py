@@ -112,7 +112,7 @@ def check(arguments: argparse.Namespace) -> None:
 
 def watched(metrics: list[Metric], valid: Queries | None) -> Metric:
     """Return the first metric that can tell on validation data; say so if that is not the first."""
-    from podium.experiments.plan.telling import first_that_tells
+    from podium.metrics.telling import first_that_tells
 
     if valid is None:
         return metrics[0]

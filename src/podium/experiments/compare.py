@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 import time
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ import numpy as np
 
 from podium.data.queries import Queries
 from podium.experiments.plan.domain import QUERIES, QUICK, Methods
+from podium.experiments.plan.judges import judges
 from podium.experiments.plan.protocol import KFold, Protocol, parse_protocol
 from podium.experiments.plan.rehearsal import REHEARSAL, RehearsalFolds
 from podium.experiments.plan.search import Search
@@ -26,7 +27,7 @@ from podium.experiments.run import explaining
 from podium.experiments.run.lock import locked
 from podium.experiments.run.runner import Listener, Runner
 from podium.experiments.run.store import FILE, Store
-from podium.metrics import Metric, import_metrics, metric
+from podium.metrics import Metric
 
 __all__ = ["compare"]
 
@@ -78,7 +79,8 @@ def compare(
     primary : str or Metric, optional
         The metric that selects hyper-parameters, orders the table and is tested. By default ``map`` if it is among
         ``metrics`` (it looks at the whole list, so it varies least on few validation queries), else ``ndcg@10`` if
-        that is, else the first.
+        that is, else the first. A metric that gives every order the same value on the training and validation parts,
+        such as ``map`` where all grades are relevant, is passed over; given here, it is an error.
     normalize : {"standard", "minmax", "zscore", None}
         How the built-in methods rescale features, as in :class:`podium.Ranker`. With ``"standard"`` a model can score
         one document at a time, as search engines do; ``"minmax"`` and ``"zscore"`` need all documents of the query.
@@ -114,7 +116,6 @@ def compare(
     Comparison
         A method that fails does not end the comparison: its row says why.
     """
-    measures, main = named_metrics(metrics, convention, primary)
     strategy = search if isinstance(search, Search) else Search(search, budget)
     every = list(range(random_state, random_state + seeds)) if isinstance(seeds, int) else list(dict.fromkeys(seeds))
     if not every:
@@ -125,8 +126,10 @@ def compare(
     if methods is None:
         methods = "all" if data is not None else QUICK
     options = {"normalize": normalize}
-    entered = QUERIES.study_methods(methods, options, {"metric": str(main)}, n_seeds=len(every))
     source = open_source(data, protocol=rules, random_state=random_state, columns=columns or {})
+    judged_by = judges(metrics, convention, primary, source)
+    tell(judged_by.notes, progress)
+    entered = QUERIES.study_methods(methods, options, {"metric": str(judged_by.primary)}, n_seeds=len(every))
     reading = {
         "path": None if data is None or isinstance(data, Queries) else str(Path(data).absolute()),
         "columns": dict(columns or {}),
@@ -135,7 +138,10 @@ def compare(
     def on_folds_of(
         source: Source, out: Path | None, seeds: Sequence[int], rehearsal: Comparison | None = None
     ) -> Comparison:
-        study = Study(source, entered, measures, main, strategy, random_state, seeds, options, reading)
+        judging = judged_by.metrics, judged_by.primary
+        study = Study(
+            *(source, entered, *judging, strategy, random_state, seeds, options, reading), silent=judged_by.silent
+        )
         return run_study(study, out=out, jobs=jobs, progress=progress, rehearsal=rehearsal)
 
     folder, rehearsal = None if out is None else Path(out), None
@@ -223,32 +229,23 @@ def explain_chosen(comparison: Comparison, runner: Runner) -> None:
             comparison.store.add_explanation(result.trial, part)
 
 
+def tell(lines: Iterable[str], listener: Listener | None) -> None:
+    """Say something that must not go unnoticed: as warnings, if nobody listens."""
+    for line in lines:
+        if listener is None:
+            warnings.warn(line, stacklevel=3)
+        else:
+            warn(listener, line)
+
+
+def warn(listener: Listener, line: str) -> None:
+    """Have a line shown even where progress is not."""
+    getattr(listener, "warn", listener.note)(line)
+
+
 class Silent:
     def note(self, text: str) -> None: ...
 
     def start(self, total: int, done: int) -> None: ...
 
     def finished(self, text: str, seconds_left: float | None = None) -> None: ...
-
-
-def named_metrics(
-    metrics: str | Sequence[str | Metric], convention: str, primary: str | Metric | None
-) -> tuple[list[Metric], Metric]:
-    """Return the metrics asked for, each once, and the primary one: by default MAP, NDCG@10 or the first.
-
-    A metric is a name, ``module:name`` for one of the user's, or the metric itself.
-    """
-    if isinstance(metrics, str):
-        metrics = metrics.split(",")
-    if not metrics:
-        raise ValueError("give at least one metric")
-    found = list(dict.fromkeys(_metric(asked, convention) for asked in metrics))
-    by_name = {measure.name: measure for measure in found}
-    if primary is not None:
-        main = _metric(primary, convention)
-        return found if main.name in by_name else [*found, main], main
-    return found, by_name.get("map") or by_name.get("ndcg@10") or found[0]
-
-
-def _metric(asked: str | Metric, convention: str) -> Metric:
-    return metric(import_metrics([asked])[0], convention) if isinstance(asked, str) else asked

@@ -13,10 +13,11 @@ import numpy as np
 from podium.core.user_objects import import_user_object, is_user_object
 from podium.data.queries import Queries
 from podium.experiments.compare import Silent
-from podium.experiments.plan.blending import BLEND
+from podium.experiments.plan.blending import BLEND, shares_of
 from podium.experiments.plan.configuration import plain_parameters
 from podium.experiments.plan.domain import QUERIES
-from podium.experiments.plan.methods import StudyMethod
+from podium.experiments.plan.identity import digest
+from podium.experiments.plan.methods import Setting, StudyMethod
 from podium.experiments.plan.protocol import parse_protocol
 from podium.experiments.plan.search import ListedSettings, Search
 from podium.experiments.plan.sources import WholeSource, open_source
@@ -24,12 +25,14 @@ from podium.experiments.plan.study import Study
 from podium.experiments.run.carrying import over_folds
 from podium.experiments.run.clock import Clock
 from podium.experiments.run.lock import locked
+from podium.experiments.run.outcomes import Trial
 from podium.experiments.run.runner import Listener
 from podium.experiments.run.store import Store
 from podium.experiments.tuning import SettingSearch, Tuning, final_ranker, fit_chosen, fit_within
+from podium.metrics import Metric
 from podium.metrics import metric as find_metric
 from podium.models.blend import Blend
-from podium.models.evidence import evidence_shares
+from podium.models.evidence import without_small
 
 if TYPE_CHECKING:
     from podium.experiments.result.comparison import Comparison
@@ -59,6 +62,9 @@ def train_from(
     primary = next(
         (m for m in (comparison.study.metrics if comparison.study else ()) if m.name == comparison.primary), None
     ) or find_metric(comparison.primary, comparison.convention)
+    if name == BLEND:
+        return _blend(comparison, methods, source.all_queries(), primary, clock, listener)
+    (tried,) = methods
     study = Study(
         source,
         methods,
@@ -70,15 +76,9 @@ def train_from(
         configuration.options,
     )
     with _store(comparison, study) as store:
-        searches = [
-            SettingSearch(study, store, m, listener, clock, jobs, ListedSettings(_settings(comparison, m, study)))
-            for m in methods
-        ]
-        found = [search.run() for search in searches]
-    queries = source.all_queries()
-    if name != BLEND:
-        return fit_chosen(methods[0], found[0], queries, None, clock, listener)
-    return _blend(methods, searches, queries, clock, listener)
+        settings = ListedSettings(_settings(comparison, tried, study))
+        found = SettingSearch(study, store, tried, listener, clock, jobs, settings).run()
+    return fit_chosen(tried, found, source.all_queries(), None, clock, listener)
 
 
 def all_queries(comparison: Comparison, data: Any = None) -> Queries:
@@ -174,29 +174,39 @@ def _store(comparison: Comparison, study: Study) -> Iterator[Store]:
 
 
 def _blend(
-    methods: list[StudyMethod], searches: list[SettingSearch], queries: Queries, clock: Clock, listener: Listener
+    comparison: Comparison,
+    methods: list[StudyMethod],
+    queries: Queries,
+    primary: Metric,
+    clock: Clock,
+    listener: Listener,
 ) -> Any:
-    """Return the blend of all settings that were tried on every fold, with the shares that all folds give."""
-    folds = searches[0].study.source.folds
-    entries, values = [], []
-    for method, search in zip(methods, searches, strict=True):
-        for number, by_fold in sorted(search.tried.items()):
-            if len(by_fold) == len(folds) and all(trial.error is None for trial in by_fold.values()):
-                entries.append((method, search.known[number], over_folds([t.carried for t in by_fold.values()])))
-                values.append(np.concatenate([by_fold[fold].validation_values for fold in folds]))
-    if not entries:
-        raise ValueError("all methods to be blended failed")
-    shares = evidence_shares(np.array(values))
-    members = [
-        (method.name, final_ranker(method, setting, carried, 0), share)
-        for (method, setting, carried), share in zip(entries, shares, strict=True)
-        if share > 0
-    ]
+    """Return the blend that was compared, fitted on all data: a setting's share is the mean of its shares on the folds.
+
+    Settings whose mean is small are left out, as on each fold.
+    """
+    by_name = {method.name: method for method in methods}
+    shares: dict[str, float] = {}
+    tried: dict[str, list[Trial]] = {}
+    for fold in comparison.folds:
+        results = [r for r in comparison.results if r.fold == fold and r.method in by_name and r.error is None]
+        trials = [trial for result in results for trial in result.trials if trial.error is None]
+        known = [np.empty(0) if trial.validation_values is None else trial.validation_values for trial in trials]
+        for trial, share in zip(trials, shares_of(known).tolist(), strict=True):
+            key = digest([trial.method, trial.seed, plain_parameters(trial.parameters)])
+            shares[key] = shares.get(key, 0.0) + share / len(comparison.folds)
+            tried.setdefault(key, []).append(trial)
+    members = []
+    for (key, trials), share in zip(tried.items(), without_small(np.array(list(shares.values()))), strict=True):
+        if share > 0:
+            method, first = by_name[trials[0].method], trials[0]
+            setting = Setting(_original(first.parameters, method), first.seed)
+            ranker = final_ranker(method, setting, over_folds([trial.carried for trial in tried[key]]), 0)
+            members.append((method.name, ranker, float(share)))
     listener.note(f"fitting the {len(members)} members of the blend on all data")
-    blend = Blend([(name, ranker) for name, ranker, _ in members], [float(share) for *_, share in members])
+    blend = Blend([(name, ranker) for name, ranker, _ in members], [share for *_, share in members])
     fit_within(blend, queries, clock, {})
-    study = searches[0].study
-    trials = [trial for search in searches for by_fold in search.tried.values() for trial in by_fold.values()]
-    blend.tuning_ = Tuning(study.primary, study.random_state, trials, len(folds))
+    every = [trial for trials in tried.values() for trial in trials]
+    blend.tuning_ = Tuning(primary, comparison.configuration.seed, every, len(comparison.folds))
     blend.trials_ = blend.tuning_.frame()
     return blend

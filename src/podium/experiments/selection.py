@@ -11,20 +11,21 @@ from typing import Any, Protocol
 import numpy as np
 
 from podium.data.queries import Queries
+from podium.experiments.compare import warn
 from podium.experiments.halvings import Halvings
 from podium.experiments.plan.candidates import Candidate, candidates
 from podium.experiments.plan.search import Search
 from podium.experiments.plan.search_folds import SearchFolds
 from podium.experiments.plan.study import Study
-from podium.experiments.plan.telling import first_that_tells
 from podium.experiments.run.clock import Clock
 from podium.experiments.run.pool import TrialPool
 from podium.experiments.run.race import Race
 from podium.experiments.run.runner import Listener
-from podium.experiments.tuning import fit_within, named, search_store, warn
+from podium.experiments.tuning import fit_within, named, search_store
 from podium.export.portable import NotExportable
 from podium.export.target import find
 from podium.metrics import Metric
+from podium.metrics.telling import first_that_tells
 from podium.models.blend import Blend
 from podium.models.distill import STUDENT_TREES, describe, distill
 from podium.models.evidence import evidence_shares

@@ -15,14 +15,13 @@ import numpy as np
 
 from podium.core.user_objects import import_user_object, is_user_object
 from podium.data.queries import Queries
-from podium.experiments.compare import Silent
+from podium.experiments.compare import Silent, warn
 from podium.experiments.plan.configuration import plain_parameters
 from podium.experiments.plan.domain import QUERIES
 from podium.experiments.plan.methods import Setting, StudyMethod
 from podium.experiments.plan.search import Search, Settings
 from podium.experiments.plan.search_folds import SearchFolds
 from podium.experiments.plan.study import Study
-from podium.experiments.plan.telling import first_that_tells
 from podium.experiments.run.carrying import over_folds
 from podium.experiments.run.clock import Clock
 from podium.experiments.run.forecast import Forecast
@@ -33,6 +32,7 @@ from podium.experiments.run.runner import Listener
 from podium.experiments.run.store import FILE, Store
 from podium.metrics import Metric, import_metrics
 from podium.metrics import metric as find_metric
+from podium.metrics.telling import first_that_tells
 from podium.numerics.blas import quiet_blas
 from podium.rankers.methods import METHODS, accepted
 
@@ -348,11 +348,6 @@ def named(asked: str | Metric | Sequence[str | Metric], convention: str) -> list
 
 def _named(name: str, convention: str) -> Metric:
     return find_metric(import_metrics([name])[0], None if "(" in name else convention)
-
-
-def warn(listener: Listener, line: str) -> None:
-    """Have a line shown even where progress is not."""
-    getattr(listener, "warn", listener.note)(line)
 
 
 def _budget(search: str | None, budget: int | None, clock: Clock) -> int | None:

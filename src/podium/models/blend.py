@@ -1,9 +1,10 @@
 """A blend: the average of the rankings of several models.
 
 Documents are ordered by the geometric mean of the ranks they get, which cares most about the top of a list and not
-about the scale of scores. Kinds of model (linear, network, trees, single features) have equal shares, because models of
-one kind make much the same mistakes; so have the members of a kind. No label has a say in it: where the validation part
-has a few dozen queries, the best of many models is mostly luck, and an average of good and middling ones beats it.
+about the scale of scores. With validation queries, shares follow their evidence (:mod:`podium.models.evidence`): where
+there are a few dozen of them, the best of many models is mostly luck, and an average of good and middling ones beats
+it; where there are many, a few members have it all. Without them, kinds of model (linear, network, trees, single
+features) have equal shares, because models of one kind make much the same mistakes; so have the members of a kind.
 """
 
 from __future__ import annotations
@@ -16,7 +17,10 @@ import numpy as np
 from sklearn.base import clone
 
 from podium.core.arrays import Arrays, named_under, require_array
+from podium.core.parameters import require_choice
 from podium.data.queries import Queries
+from podium.metrics import metric
+from podium.models.evidence import evidence_shares
 from podium.numerics.forward import mean_ranks
 from podium.rankers.estimator import BaseRanker
 from podium.rankers.inputs import TrainingInput
@@ -40,9 +44,11 @@ class Blend(BaseRanker):
     ----------
     members : sequence of rankers, or of pairs (name, ranker)
         Each is cloned and fitted on the same data.
-    weights : sequence of float, optional
-        One per member; only their proportions matter. By default each kind of model has an equal share, and so has
-        each member of a kind.
+    weights : sequence of float or {"evidence", "equal"}, optional
+        One per member; only their proportions matter. With ``"evidence"``, the default where ``fit`` is given an
+        ``eval_set``, a member's share is that of bootstrap samples of the validation queries in which it is among the
+        best three by ``eval_metric``; one that the best beats in nearly all samples has none. With ``"equal"``, the
+        default otherwise, each kind of model has an equal share, and so has each member of a kind.
 
     Attributes
     ----------
@@ -59,7 +65,7 @@ class Blend(BaseRanker):
     """
 
     members: Sequence[Any]
-    weights: Sequence[float] | None = None
+    weights: Sequence[float] | str | None = None
 
     normalize: ClassVar[None] = None  # type: ignore[misc]
     random_state: ClassVar[None] = None  # type: ignore[misc]
@@ -69,7 +75,7 @@ class Blend(BaseRanker):
 
     def _train(self, given: TrainingInput) -> Fit:
         named = list(self._named())
-        self.weights_ = self._shares([ranker for _, ranker in named])
+        given_weights = self._given_weights(len(named), given)
         options: dict[str, Any] = {"eval_set": given.validation, "eval_metric": given.eval_metric}
         options |= {"sample_weight": given.query_weight, "callback": given.callback}
         used = {name: value for name, value in options.items() if value is not None}
@@ -78,6 +84,7 @@ class Blend(BaseRanker):
             if getattr(getattr(ranker, "convergence_", None), "interrupted", False):
                 raise KeyboardInterrupt(f"interrupted while fitting {name}: a blend is kept whole or not at all")
         self.rankers_ = named
+        self.weights_ = self._shares(given) if given_weights is None else given_weights
         convergence = Convergence(None, "all members were fitted", n_iter=len(named), step="member")
         return Fit(_BlendModel(self.rankers_, self.weights_), np.empty(0), convergence)
 
@@ -94,17 +101,28 @@ class Blend(BaseRanker):
                 raise ValueError(f"the member {name!r} of the blend, {ranker!r}, has no fit and predict")
             yield name, clone(ranker, safe=False)
 
-    def _shares(self, rankers: Sequence[Any]) -> np.ndarray:
-        if self.weights is None:
-            return equal_shares([(kind_of(ranker), i) for i, ranker in enumerate(rankers)])
+    def _given_weights(self, n: int, given: TrainingInput) -> np.ndarray | None:
+        """Return the weights that the user gave, checked before anything is fitted; None for those that are a rule."""
+        if self.weights is None or isinstance(self.weights, str):
+            if self.weights is not None:
+                require_choice("weights", self.weights, ("evidence", "equal"))
+            if self.weights == "evidence" and given.validation is None:
+                raise ValueError("weights='evidence' needs validation queries to judge the members: give eval_set")
+            return None
         weights = np.asarray(self.weights, np.float64)
-        if weights.shape != (len(rankers),) or not (
-            np.isfinite(weights).all() and (weights >= 0).all() and weights.any()
-        ):
+        if weights.shape != (n,) or not (np.isfinite(weights).all() and (weights >= 0).all() and weights.any()):
             raise ValueError(
-                f"weights must be {len(rankers)} numbers from 0 on, one per member, and not all 0; got {self.weights}"
+                f"weights must be {n} numbers from 0 on, one per member, and not all 0; got {self.weights}"
             )
         return weights
+
+    def _shares(self, given: TrainingInput) -> np.ndarray:
+        """Return the share of each fitted member."""
+        if given.validation is None or self.weights == "equal":
+            return equal_shares([(kind_of(ranker), i) for i, (_, ranker) in enumerate(self.rankers_)])
+        queries, measure = in_rows(given.validation), metric(given.eval_metric)
+        scores = [np.asarray(ranker.predict(queries), np.float64) for _, ranker in self.rankers_]
+        return evidence_shares(np.array([measure.per_query(s, queries.labels, queries.offsets) for s in scores]))
 
     def _stored_fit(self) -> tuple[dict[str, Any], Arrays]:
         fitted, arrays = super()._stored_fit()
@@ -132,11 +150,11 @@ class _BlendModel(Model):
         self.rankers, self.weights = rankers, weights
 
     def scores(self, queries: Queries) -> np.ndarray:
-        if queries.order is not None:  # members answer in the order of the rows they were given
-            queries = queries.take(np.arange(len(queries)))
+        queries = in_rows(queries)
         total = np.zeros(queries.n_documents)
         for (_, ranker), weight in zip(self.rankers, self.weights, strict=True):
-            total -= weight * np.log(mean_ranks(np.asarray(ranker.predict(queries), np.float64), queries.offsets))
+            if weight > 0:
+                total -= weight * np.log(mean_ranks(np.asarray(ranker.predict(queries), np.float64), queries.offsets))
         return total
 
     def scoring(self) -> dict[str, Any]:
@@ -154,6 +172,11 @@ class _BlendScorer(Scorer):
     listwise: ClassVar[bool] = True
     accepts_missing: ClassVar[bool] = True  # each member says whether it does
     model_class: ClassVar[type[Model]] = _BlendModel
+
+
+def in_rows(queries: Queries) -> Queries:
+    """Return queries whose rows are grouped: rankers answer in the order of the rows they were given."""
+    return queries if queries.order is None else queries.take(np.arange(len(queries)))
 
 
 def kind_of(ranker: Any) -> str:

@@ -50,8 +50,14 @@ def evidence_shares(values: np.ndarray, query_weight: np.ndarray | None = None, 
     above = (totals[:, None, :] > totals[:, :, None]).sum(axis=2)
     equal = (totals[:, None, :] == totals[:, :, None]).sum(axis=2)
     shares = np.clip((BEST - above) / equal, 0.0, 1.0).sum(axis=0)
-    shares[beaten | (shares < SMALL * shares.max())] = 0.0
-    return shares / shares.sum()
+    shares[beaten] = 0.0
+    return without_small(shares)
+
+
+def without_small(shares: np.ndarray) -> np.ndarray:
+    """Return shares whose sum is 1, without those that are too small to be worth a fit."""
+    kept = np.where(shares < SMALL * shares.max(), 0.0, shares)
+    return kept / kept.sum()
 
 
 def bootstrap_totals(values: np.ndarray, weights: np.ndarray, random_state: int) -> np.ndarray:

@@ -15,6 +15,7 @@ from podium.data.normalize import WITHIN_QUERY
 from podium.data.queries import Queries
 from podium.files.models import load
 from podium.metrics import Metric, metric
+from podium.metrics.telling import watched_metric
 from podium.numerics.loop import QueryError
 from podium.rankers.fitted import FittedEstimator
 from podium.rankers.inputs import (
@@ -135,6 +136,8 @@ class BaseRanker(FittedEstimator):
         validation = None if eval_set is None else as_validation_queries(eval_set, eval_qid)
         if validation is not None:
             self._check(validation, eval_set if isinstance(eval_set, Queries) else eval_set[0])
+            watched = watched_metric(eval_metric, validation)
+            validation, eval_metric = (None, eval_metric) if watched is None else (validation, watched)
         try:
             self._set_fit(self._train(TrainingInput(queries, weights, validation, eval_metric, callback, start)))
         except Exception as error:

@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from podium.experiments import Comparison, Search
-from podium.experiments.compare import named_metrics, run_study
+from podium.experiments.compare import run_study, tell
 from podium.experiments.plan.domain import Domain
+from podium.experiments.plan.judges import judges
 from podium.experiments.plan.study import Study
 from podium.experiments.run.runner import Listener
 from podium.metrics.definition import Metric
@@ -73,7 +74,6 @@ def compare_ratings(
     lowest = float(ratings.values.min())
     if lowest != 0 and "min_grade" not in convention:
         convention = f"{convention}+min_grade={lowest:g}"
-    judged_by = named_metrics(metrics, convention, primary)
     strategy = search if isinstance(search, Search) else Search(search, budget)
     on_queries = partial(OnQueries, n_users=ratings.n_users, n_items=ratings.n_items)
     domain = Domain(RATING_METHODS, FLOORS, unit="user", item="item", on_queries=on_queries)
@@ -84,8 +84,13 @@ def compare_ratings(
     for number in numbers[:1] if protocol == "time" else numbers:
         how = RatingProtocol(protocol, number, replicates, min_test)
         source = RatingSource(ratings, name, how, random_state)
+        judged_by = judges(metrics, convention, primary, source)
+        tell((f"{how.folder}: {line}" for line in judged_by.notes), progress)
         study = Study(
-            source, entered, *judged_by, strategy, random_state, [random_state], reading=reading, domain=domain
+            *(source, entered, judged_by.metrics, judged_by.primary, strategy, random_state, [random_state]),
+            reading=reading,
+            domain=domain,
+            silent=judged_by.silent,
         )
         folder = None if out is None else Path(out) / how.folder
         comparisons[number] = run_study(study, out=folder, jobs=jobs, progress=progress)

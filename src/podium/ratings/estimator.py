@@ -10,7 +10,9 @@ from numpy.typing import ArrayLike
 
 from podium.core.arrays import Arrays, named_under
 from podium.core.parameters import require_choice, require_count
-from podium.metrics.definition import Metric, metric
+from podium.data.queries import Queries
+from podium.metrics.definition import Metric
+from podium.metrics.definition import metric as find_metric
 from podium.rankers.fitted import FittedEstimator
 from podium.rankers.methods import MethodTable
 from podium.ratings.data import Ratings
@@ -98,7 +100,7 @@ class RatingRanker(FittedEstimator):
         if eval_set is None:
             ratings, validation = self._hold_out(ratings, eval_metric)
         else:
-            validation = self._validation(as_ratings(eval_set), eval_metric)
+            validation = Validation.by(eval_metric, self._lists(as_ratings(eval_set)))
         return self._set_fit(self._train(ratings, validation, callback))
 
     def _hold_out(self, ratings: Ratings, eval_metric: str | Metric) -> tuple[Ratings, Validation | None]:
@@ -190,16 +192,17 @@ class RatingRanker(FittedEstimator):
     def score(self, ratings: RatingData, y: None = None, *, metric: str | Metric = "ndcg@10") -> float:
         """Return the mean of a metric over the users of ``ratings``, whose rated items are ranked by their scores."""
         self._require_fitted()
-        return self._validation(as_ratings(ratings), metric).judge(self.model_)
+        return Validation(self._lists(as_ratings(ratings)), find_metric(metric)).judge(self.model_)
 
     def _renumbered(self, ratings: Ratings) -> Ratings:
         """Return ratings with this ranker's item numbers."""
         item = self._numbers("items", ratings.item_ids)[ratings.item]
         return ratings.replace(item=item, item_numbers=self.seen_.item_numbers)
 
-    def _validation(self, ratings: Ratings, eval_metric: str | Metric) -> Validation:
+    def _lists(self, ratings: Ratings) -> Queries:
+        """Return ratings with this ranker's numbers of users and items as queries."""
         users = self._numbers("users", ratings.user_ids)[ratings.user]
-        return Validation(as_queries(self._renumbered(ratings), users), metric(eval_metric))
+        return as_queries(self._renumbered(ratings), users)
 
     def _top(self, factors: np.ndarray, seen: np.ndarray, offsets: np.ndarray, n: int) -> list[Recommendations]:
         require_count("n", n)

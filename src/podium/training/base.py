@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from podium.core.parameters import Parameterized
 from podium.data.queries import Queries
 from podium.losses.base import BoundLoss, Loss
+from podium.metrics.definition import Metric
+from podium.metrics.telling import watched_metric
 from podium.scorers.base import Model, Scorer, SmoothModel, StartOptions
 from podium.scorers.standardization import Standardization
-
-if TYPE_CHECKING:
-    from podium.metrics import Metric
 
 __all__ = ["Convergence", "Fit", "Problem", "Progress", "Trainer", "Validation"]
 
@@ -37,6 +36,12 @@ class Validation:
 
     queries: Queries
     metric: Metric
+
+    @classmethod
+    def by(cls, asked: str | Metric, queries: Queries) -> Self | None:
+        """Return what judges by this metric, or by the next that can tell; None, with a warning, if none can."""
+        measure = watched_metric(asked, queries)
+        return None if measure is None else cls(queries, measure)
 
     def judge(self, model: Model) -> float:
         """Return the mean of the metric over the queries it is defined for."""

@@ -1,7 +1,8 @@
 """The method ``blend`` of a study: :class:`podium.Blend` over every model that the other methods tried on the fold.
 
-Shares are equal for kinds of model, methods of a kind and settings of a method, so nothing is chosen on the validation
-part. No model is fitted a second time for it: the blend is of rankers that stand for the trials' stored scores.
+Shares follow the evidence of the fold's validation part (:mod:`podium.models.evidence`): near to equal where it has few
+queries, near to a choice where it has many. No model is fitted a second time for it: the blend is of rankers that stand
+for the trials' stored scores.
 """
 
 from __future__ import annotations
@@ -10,8 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
+import numpy as np
+
 from podium.experiments.plan.methods import Setting, StudyMethod
-from podium.models.blend import Blend, equal_shares
+from podium.models.blend import Blend
+from podium.models.evidence import evidence_shares
 
 BLEND = "blend"
 
@@ -24,6 +28,8 @@ class FinishedTrial:
     seconds: float
     ranker: Any
     """Scores as the trial's model does, without being fitted again."""
+    values: np.ndarray
+    """The primary metric on each validation query."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +54,14 @@ def blend_of(methods: Sequence[StudyMethod]) -> StudyMethod:
 
 
 def blend(trials: Sequence[FinishedTrial]) -> Blend:
-    """Return the blend of the models of these trials."""
-    if not trials:
+    """Return the blend of the models of these trials, without those that have no share."""
+    shares = shares_of([trial.values for trial in trials])
+    members = [(trial, share) for trial, share in zip(trials, shares.tolist(), strict=True) if share > 0]
+    return Blend([(trial.method.name, trial.ranker) for trial, _ in members], weights=[share for _, share in members])
+
+
+def shares_of(values: Sequence[np.ndarray]) -> np.ndarray:
+    """Return the share of each model on a fold, given its values on the validation queries there."""
+    if not values:
         raise ValueError("all methods to be blended failed")
-    shares = equal_shares([(trial.method.kind, trial.method.name) for trial in trials])
-    return Blend([(trial.method.name, trial.ranker) for trial in trials], weights=shares.tolist())
+    return evidence_shares(np.array(values))

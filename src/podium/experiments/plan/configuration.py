@@ -75,6 +75,8 @@ class Configuration:
     """Those that methods which depend on one are repeated with."""
     unit: str = "query"
     item: str = "document"
+    silent: dict[str, str] = field(default_factory=dict)
+    """Metrics that cannot tell methods apart on these data, and why: see :mod:`podium.metrics.telling`."""
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:

@@ -47,6 +47,8 @@ class Study:
     reading: Mapping[str, Any] = field(default_factory=dict)
     """Where the data are and how they were read, for going on from the run."""
     domain: Domain = QUERIES
+    silent: Mapping[str, str] = field(default_factory=dict)
+    """Metrics that cannot tell methods apart on these data, and why."""
 
     @cached_property
     def configuration(self) -> Configuration:
@@ -69,6 +71,7 @@ class Study:
             seeds=list(self.seeds),
             unit=self.domain.unit,
             item=self.domain.item,
+            silent=dict(self.silent),
         )
 
     def _facts(self, method: StudyMethod) -> MethodFacts:

@@ -10,7 +10,7 @@ from podium.experiments.report.page_data import family
 from podium.experiments.report.published import published_rows
 from podium.experiments.result.statistics import Paired
 from podium.experiments.result.summary import MethodSummary
-from podium.experiments.result.table import notes, seconds
+from podium.experiments.result.table import heading, notes, seconds
 
 if TYPE_CHECKING:
     from podium.experiments.result.comparison import Comparison
@@ -25,7 +25,7 @@ def leaderboard(comparison: Comparison) -> str:
         head("method", sort="ascending", key="method"),
         head(primary, sort="descending", number=True, sorted_by=True),
         head(f"95 % interval of {primary}"),
-        *(head(name, sort="descending", number=True) for name in others),
+        *(head(heading(comparison, name), sort="descending", key=name, number=True) for name in others),
         head("fit (s)", sort="ascending", key="seconds", number=True),
     ]
     rows = [

@@ -34,6 +34,7 @@ def page_data(comparison: Comparison) -> dict[str, Any]:
         "name": comparison.configuration.data.name,
         "convention": comparison.convention,
         "primary": comparison.primary,
+        "silent": list(comparison.configuration.silent),
         "unit": comparison.configuration.unit,
         "units": units(comparison),
         "item": comparison.configuration.item,

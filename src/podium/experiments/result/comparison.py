@@ -23,6 +23,7 @@ from podium.experiments.result.summary import Estimate, MethodSummary, one_per_f
 from podium.experiments.result.table import markdown, plain_text
 from podium.experiments.run.outcomes import Result, ResultArrays
 from podium.experiments.run.store import Store
+from podium.metrics.telling import cannot_tell
 from podium.rankers.methods import METHODS
 
 if TYPE_CHECKING:
@@ -144,7 +145,9 @@ class Comparison:
         return [row for row in self.rows if row.estimates and not self.configuration.methods[row.method].is_floor]
 
     def leads(self, row: MethodSummary, metric: str) -> bool:
-        """Return whether this method has the highest mean of this metric."""
+        """Return whether this method has the highest mean of this metric, which means nothing if none can differ."""
+        if metric in self.configuration.silent:
+            return False
         means = [other.estimates[metric].mean for other in self.rows if other.estimates]
         return bool(row.estimates) and row.estimates[metric].mean == max(means)
 
@@ -193,6 +196,11 @@ class Comparison:
         return float(np.mean(self._weighted(method, metric, seed)))
 
     @property
+    def notes(self) -> list[str]:
+        """What the reader of the figures must know: which metrics cannot tell methods apart here, and why."""
+        return [cannot_tell(metric, reason) for metric, reason in self.configuration.silent.items()]
+
+    @property
     def pick(self) -> str | None:
         """The method chosen without test data.
 
@@ -217,7 +225,7 @@ class Comparison:
         """Return a method, by default the pick, fitted on all data of the comparison.
 
         Its setting is the best over all folds together; what the validation parts decided within fits is carried over
-        as :func:`podium.tune` does. ``blend`` has the shares that the validation parts of all folds give. Settings
+        as :func:`podium.tune` does. ``blend`` has the mean of the shares it had on the folds. Settings
         that a Bayesian search tried on some folds only are tried on the others first.
 
         Parameters

@@ -39,6 +39,7 @@ def _flat(comparison: Comparison, row: MethodSummary) -> dict[str, Any]:
         "search seconds": row.search_seconds,
         "chosen": row.chosen,
         "error": row.failures[0].error if row.failures else None,
+        "notes": "; ".join(comparison.notes) or None,
     }
 
 
@@ -91,6 +92,7 @@ def as_dict(comparison: Comparison) -> dict[str, Any]:
         "configuration": comparison.configuration.to_dict(),
         "best": comparison.best,
         "pick": comparison.pick,
+        "notes": comparison.notes,
         "rows": [_plain(row) for row in comparison.rows],
         "published": [asdict(published) for published in comparison.published],
     }

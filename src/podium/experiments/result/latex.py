@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from podium.experiments.result.latex_text import escape
 from podium.experiments.result.published import PairedTable, paired_tables
 from podium.experiments.result.summary import LEVELS, MethodSummary
-from podium.experiments.result.table import notes, seconds, title
+from podium.experiments.result.table import headings, notes, seconds, title
 
 if TYPE_CHECKING:
     from podium.experiments.result.comparison import Comparison
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def latex(comparison: Comparison) -> str:
     """Return a ``table`` environment, and others for published figures; they need the package booktabs only."""
-    header = ["Method", *(escape(name) for name in comparison.metrics), "Fit (s)"]
+    header = ["Method", *map(escape, headings(comparison)), "Fit (s)"]
     caption = f"{escape(title(comparison))}. {' '.join(escape(note) for note in notes(comparison))}"
     rows = [_row(_cells(comparison, row)) for row in comparison.rows]
     tables = [_environment(caption, "l", header, rows)]

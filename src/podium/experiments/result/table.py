@@ -17,6 +17,19 @@ if TYPE_CHECKING:
     from podium.experiments.result.comparison import Comparison
 
 
+SILENT = "*"
+"""Marks metrics that cannot tell methods apart, in all tables."""
+
+
+def heading(comparison: Comparison, metric: str) -> str:
+    """Return the heading of a metric's column."""
+    return metric + SILENT * (metric in comparison.configuration.silent)
+
+
+def headings(comparison: Comparison) -> list[str]:
+    return [heading(comparison, metric) for metric in comparison.metrics]
+
+
 def notes(comparison: Comparison) -> list[str]:
     """Return the sentences that explain the figures: convention, averaging, protocol, tests."""
     folds = len(comparison.folds)
@@ -41,6 +54,7 @@ def notes(comparison: Comparison) -> list[str]:
             f"Worse than {comparison.best} on {comparison.primary}: {marks} "
             f"(paired randomization test over {each}, Holm-corrected)."
         )
+    lines += [f"{SILENT} {line}." for line in comparison.notes]
     if comparison.rehearsal is not None and (picked := comparison.pick):
         lines.append(f"Picked in the rehearsal, without the test parts: {picked} (highest mean of all metrics there).")
     return lines
@@ -48,7 +62,7 @@ def notes(comparison: Comparison) -> list[str]:
 
 def markdown(comparison: Comparison) -> str:
     """Return the table, its notes and the chosen hyper-parameters as Markdown."""
-    header = ["method", *comparison.metrics, "fit (s)", "chosen"]
+    header = ["method", *headings(comparison), "fit (s)", "chosen"]
     lines = [
         f"# {_safe(title(comparison))}",
         "",
@@ -96,7 +110,7 @@ def renderables(comparison: Comparison, width: int) -> list[RenderableType]:
 def _rich_table(comparison: Comparison, with_interval: Sequence[str]) -> Table:
     from rich.text import Text
 
-    table = _new_table(title(comparison), ["method"], [*comparison.metrics, "fit (s)"])
+    table = _new_table(title(comparison), ["method"], [*headings(comparison), "fit (s)"])
     for row in comparison.rows:
         cells = [
             Text(

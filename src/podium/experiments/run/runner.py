@@ -213,7 +213,10 @@ class Runner:
         """Return the trials that a method is made from; those that failed, and methods that did, are left out."""
         return [
             FinishedTrial(
-                s.method, trial.seconds, StoredModel(self.store.path, s.method, setting, s.trial_key(setting))
+                s.method,
+                trial.seconds,
+                StoredModel(self.store.path, s.method, setting, s.trial_key(setting)),
+                trial.validation_values if trial.validation_values is not None else np.empty(0),
             )
             for s in self._required(search)
             if s.result is not None and s.result.error is None

@@ -8,6 +8,7 @@ import numpy as np
 from podium.core.feature_names import feature_name
 from podium.core.random_state import as_generator
 from podium.metrics import Metric, metric
+from podium.metrics.telling import can_tell, watched_metric
 from podium.rankers.estimator import BaseRanker
 from podium.rankers.inputs import TrainingInput
 from podium.rankers.methods import METHODS
@@ -40,8 +41,8 @@ class RandomRanker(BaseRanker):
 class BestFeature(BaseRanker):
     """The single feature, upwards or downwards, whose ranking has the best NDCG@10.
 
-    It is chosen on the validation queries where there are some, else on the training queries; the first one if several
-    are equal.
+    It is chosen on the validation queries where there are some on which the metric differs between orders, else on the
+    training queries; the first one if several are equal.
 
     Parameters
     ----------
@@ -65,9 +66,9 @@ class BestFeature(BaseRanker):
 
     def _train(self, given: TrainingInput) -> Fit:
         judged_on, weights = given.queries, given.query_weight
-        if given.validation is not None:
+        if given.validation is not None and can_tell(metric(self.metric), given.validation):
             judged_on, weights = given.validation, None
-        measure = metric(self.metric)
+        measure = watched_metric(self.metric, judged_on, "the first feature is as good as any") or metric(self.metric)
         candidates = list(product(range(judged_on.n_features), (1.0, -1.0)))
         merits = np.array([_mean(values, weights) for values in metric_table(measure, judged_on, candidates)])
         feature, direction = candidates[int(np.argmax(merits))]

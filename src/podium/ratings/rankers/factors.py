@@ -13,7 +13,7 @@ from podium.core.arrays import Arrays, named_under, require_array
 from podium.core.parameters import require_choice, require_count, require_number
 from podium.core.random_state import RandomState, as_generator, seed_of
 from podium.losses import DavidsonLoss, ListMLELoss, ListNetLoss, Loss, PMOPLoss, RankNetLoss, RaoKupperLoss
-from podium.metrics.definition import Metric, metric
+from podium.metrics.definition import Metric
 from podium.numerics.subsets.answers import best_group
 from podium.rankers.presets.pmop import PairProbabilities, pairs_in_lists, potential_kind
 from podium.rankers.spaces import LogUniform
@@ -104,7 +104,7 @@ class FactorPreset(RatingRanker):
         n_aside = np.minimum(np.round(share * sizes), sizes - 1)
         aside = random_places(ratings.offsets, as_generator(self.random_state)) < n_aside[ratings.user]
         held_out = ratings.take(aside)
-        return ratings.take(~aside), Validation(as_queries(held_out, held_out.user), metric(eval_metric))
+        return ratings.take(~aside), Validation.by(eval_metric, as_queries(held_out, held_out.user))
 
     def _train(self, ratings: Ratings, validation: Validation | None = None, callback: Any = None) -> Fit:
         self._check()

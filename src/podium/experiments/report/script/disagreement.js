@@ -25,7 +25,7 @@ const byDifference = (queries) =>
 let pairControls = null;
 function pair(box) {
   const names = methods.map(({ name }) => [name, name]);
-  const metrics = Object.keys(data.values).map((name) => [name, name]);
+  const metrics = Object.keys(data.values).map((name) => [name, data.silent.includes(name) ? `${name}*` : name]);
   pairControls ??= html(
     "div",
     { class: "controls" },
