@@ -20,6 +20,7 @@ from podium.data.io.letor.writer import write_letor as write_letor
 from podium.data.io.logged import read_logged as read_logged
 from podium.data.io.tables import read_table as read_table
 from podium.data.io.tables import write_table as write_table
+from podium.data.io.trec import Run as Run
 from podium.data.io.trec import read_qrels as read_qrels
 from podium.data.io.trec import read_run as read_run
 from podium.data.io.trec import write_run as write_run
@@ -121,6 +122,7 @@ __all__ = [
     "Ranker",
     "Ratings",
     "Regression",
+    "Run",
     "SoftRank",
     "StructRank",
     "TasteFactors",

@@ -19,6 +19,7 @@ examples:
   podium compare clicks.parquet --qid-column session --label-column grade --protocol time:day
   podium compare OHSUMED --search random --budget 20 --seeds 5
   podium compare OHSUMED --methods all,blend --rehearse
+  podium compare OHSUMED --methods listnet --run published=LTR.run --run theirs=other.run
   podium compare OHSUMED --methods lambdamart,mine:ranker --metrics map,mine:metric
   podium compare OHSUMED --json > results.json
 
@@ -53,6 +54,14 @@ def configure(parser: options.Parser) -> None:
         "first compare without the test parts, half of each validation part judging what the other half chose: "
         "a fair way to pick one method; about three times the time in all",
     )
+    parser.option(
+        "--run NAME=FILE",
+        "a TREC run: a ranking of the test queries made elsewhere, as one more row; may be given several times",
+        action="append",
+        default=[],
+        dest="runs",
+        type=_named_file,
+    )
     options.add_run_options(parser)
     options.add_data_options(parser)
 
@@ -67,6 +76,7 @@ def run(arguments: argparse.Namespace) -> int:
             **options.study(arguments, "folds", "protocol", "seeds", "rehearse"),
             normalize=options.normalization(arguments),
             columns=options.columns(arguments),
+            runs=_by_name(arguments.runs),
             out=out,
             progress=reporter,
         )
@@ -75,6 +85,21 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         output.print_comparison(comparison)
     return int(bool(comparison.failed))
+
+
+def _named_file(text: str) -> tuple[str, str]:
+    """Parse ``"published=LTR.run"`` into a name and a path."""
+    name, equals, path = text.partition("=")
+    if not equals or not name.strip() or not path.strip():
+        raise argparse.ArgumentTypeError(f"{text!r} is not of the form NAME=FILE")
+    return name.strip(), path.strip()
+
+
+def _by_name(runs: list[tuple[str, str]]) -> dict[str, str]:
+    repeated = {name for i, (name, _) in enumerate(runs) if name in dict(runs[:i])}
+    if repeated:
+        raise ValueError(f"--run names {min(repeated)!r} twice; each run is a row with a name of its own")
+    return dict(runs)
 
 
 def _name(data: str | None) -> str:

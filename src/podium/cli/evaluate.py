@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from podium.cli import options, output
 
 if TYPE_CHECKING:
+    from podium.data.queries import Queries
     from podium.metrics import Evaluation
 
 HELP = "evaluate scores, or a TREC run"
@@ -23,6 +24,7 @@ examples:
   podium evaluate test.txt scores.txt --metrics ndcg@10,mine:clicks     (clicks is a function in mine.py)
   podium rank model.podium test.txt | podium evaluate test.txt -
   podium evaluate test.txt scores.txt --groups hosts.txt --per-group 2
+  podium evaluate data.txt podium-runs/data/runs/listnet.run            (a TREC run of DATA's documents)
   podium evaluate --qrels qrels.txt --run run.trec --metrics bpref,map
   podium evaluate --list-metrics
 
@@ -31,7 +33,11 @@ The default convention is trec with --qrels, otherwise standard."""
 
 def configure(parser: options.Parser) -> None:
     parser.option("data DATA", f"graded documents ({options.DATA_HELP})", nargs="?")
-    parser.option("scores SCORES", "one score per line, in the order of DATA's rows; - reads standard input", nargs="?")
+    parser.option(
+        "scores SCORES",
+        "one score per line, in the order of DATA's rows, or a TREC run of its documents; - reads standard input",
+        nargs="?",
+    )
     parser.option("--qrels FILE", "TREC relevance judgments, instead of DATA")
     parser.option("--run FILE", "TREC run, instead of SCORES", dest="run_file")
     parser.option(
@@ -91,7 +97,7 @@ def _evaluate_scores(arguments: argparse.Namespace) -> Evaluation:
     from podium.metrics import evaluate, import_metrics
 
     queries = options.read(arguments.data, arguments)
-    scores = read_scores(arguments.scores)
+    scores = _scores_of_run(arguments.scores, queries) if _is_run(arguments.scores) else read_scores(arguments.scores)
     groups = None if arguments.groups is None else Path(arguments.groups).read_text("utf-8").splitlines()
     for path, what, values in ((arguments.scores, "scores", scores), (arguments.groups, "groups", groups)):
         if values is not None and len(values) != queries.n_documents:
@@ -100,6 +106,39 @@ def _evaluate_scores(arguments: argparse.Namespace) -> Evaluation:
     collapse = groups and (groups, arguments.per_group or 2)
     metrics, convention = import_metrics(arguments.metrics), arguments.convention or "standard"
     return evaluate(queries, scores, metrics=metrics, convention=convention, collapse=collapse)
+
+
+def _is_run(path: str) -> bool:
+    """Return whether the first line of a file has the six columns of a run."""
+    if path == "-" or not Path(path).is_file():
+        return False
+    from podium.data.io.files import first_bytes
+
+    first = next((line for line in first_bytes(path).split(b"\n") if line.strip()), b"")
+    return len(first.split()) == 6
+
+
+def _scores_of_run(path: str, queries: Queries) -> list[float]:
+    """Return the scores that a run gives the documents of DATA, in the order of its rows; say what does not fit."""
+    import numpy as np
+
+    from podium.data.io.run_scores import ListedDocuments, scores_in
+    from podium.data.io.trec import read_run
+
+    run = read_run(path)
+    ids = queries.document_ids
+    if ids is None and all(name.isdigit() for name in run.document_ids.tolist()):
+        ids = queries.group(np.arange(1, queries.n_documents + 1))  # the rows of DATA, as podium rank writes them
+    documents = ListedDocuments(queries.qids, queries.offsets, ids)
+    found = scores_in(run, documents)
+    if found.missing_queries:
+        n, named = len(found.missing_queries), ", ".join(found.missing_queries[:3])
+        raise ValueError(f"{path}: the run has no document of {n} of the {len(queries)} queries of the data: {named}")
+    n_other = len(set(run.qids.tolist()) - set(documents.run_qids()))
+    other = [f"{n_other} queries of the run are not in the data and are left out"] if n_other else []
+    for line in [*found.notes(), *other]:
+        output.note(line)
+    return [float(score) for score in queries.restore(found.scores)]
 
 
 def _evaluate_run(arguments: argparse.Namespace) -> Evaluation:

@@ -12,9 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from podium.data.io.run_scores import ListedDocuments
 from podium.data.queries import Queries
 from podium.experiments.plan.domain import QUERIES, QUICK, Methods
+from podium.experiments.plan.external import Runs, external_methods, run_of
 from podium.experiments.plan.judges import judges
+from podium.experiments.plan.methods import StudyMethod
 from podium.experiments.plan.protocol import KFold, Protocol, parse_protocol
 from podium.experiments.plan.rehearsal import REHEARSAL, RehearsalFolds
 from podium.experiments.plan.search import Search
@@ -25,6 +28,7 @@ from podium.experiments.result.comparison import Comparison
 from podium.experiments.result.summary import one_per_fold
 from podium.experiments.run import explaining
 from podium.experiments.run.lock import locked
+from podium.experiments.run.outcomes import Result
 from podium.experiments.run.runner import Listener, Runner
 from podium.experiments.run.store import FILE, Store
 from podium.metrics import Metric
@@ -52,6 +56,7 @@ def compare(
     out: str | Path | None = None,
     jobs: int | None = None,
     columns: Mapping[str, Any] | None = None,
+    runs: Runs | None = None,
     progress: Listener | None = None,
 ) -> Comparison:
     """Train, select and test methods on the same folds, and say which are better and how surely.
@@ -110,6 +115,10 @@ def compare(
         one needs the call to be under ``if __name__ == "__main__":``.
     columns : mapping, optional
         For CSV and Parquet: ``qid``, ``label``, ``document_id``, ``features``.
+    runs : mapping from names to Run or paths, optional
+        Rankings of the test queries that were made elsewhere, as :class:`podium.Run` or TREC files; each is a row like
+        the others, but never the pick. Documents that a run does not have rank last; a query that it does not have is
+        an error of its row.
 
     Returns
     -------
@@ -135,20 +144,22 @@ def compare(
         "columns": dict(columns or {}),
     }
 
+    external = external_methods(runs or {}, entered)
+    folder, rehearsal = None if out is None else Path(out), None
+
     def on_folds_of(
-        source: Source, out: Path | None, seeds: Sequence[int], rehearsal: Comparison | None = None
+        source: Source, methods: Sequence[StudyMethod], out: Path | None, seeds: Sequence[int]
     ) -> Comparison:
         judging = judged_by.metrics, judged_by.primary
         study = Study(
-            *(source, entered, *judging, strategy, random_state, seeds, options, reading), silent=judged_by.silent
+            *(source, methods, *judging, strategy, random_state, seeds, options, reading), silent=judged_by.silent
         )
         return run_study(study, out=out, jobs=jobs, progress=progress, rehearsal=rehearsal)
 
-    folder, rehearsal = None if out is None else Path(out), None
     if rehearse:
         (progress or Silent()).note("rehearsal: the same comparison without the test parts, to pick a method by")
-        rehearsal = on_folds_of(RehearsalFolds(source), folder and folder / REHEARSAL, every[:1])
-    return on_folds_of(source, folder, every, rehearsal)
+        rehearsal = on_folds_of(RehearsalFolds(source), entered, folder and folder / REHEARSAL, every[:1])
+    return on_folds_of(source, [*entered, *external], folder, every)
 
 
 def run_study(
@@ -173,7 +184,7 @@ def run_study(
                 f"new run: {', '.join(changes)} changed since the last one in {folder}, whose trials are kept"
             )
         before = 0.0 if changes or last is None else float(last[1].get("total_seconds", 0.0))
-        facts = {"rehearsed": rehearsal is not None, "reading": dict(study.reading)}
+        facts: dict[str, Any] = {"rehearsed": rehearsal is not None, "reading": dict(study.reading)}
         store.describe(**facts, status="running", total_seconds=before)
         try:
             runner = Runner(study, store, listener)
@@ -182,6 +193,8 @@ def run_study(
             store.describe(**facts, status="interrupted", total_seconds=before + time.perf_counter() - began)
             raise
         seconds = before + time.perf_counter() - began
+        facts["notes"] = unknown_queries(study, results)
+        tell(facts["notes"], progress)
         comparison = Comparison(
             study.configuration,
             results,
@@ -190,6 +203,7 @@ def run_study(
             store=store if out is not None else store.in_memory(),
             rehearsal=rehearsal,
             study=study,
+            notes=facts["notes"],
         )
         if out is not None:
             explain_chosen(comparison, runner)
@@ -198,6 +212,17 @@ def run_study(
         else:
             store.close()
     return comparison
+
+
+def unknown_queries(study: Study, results: Sequence[Result]) -> list[str]:
+    """Return a line for each run made elsewhere that ranks queries which are not tested."""
+    tested = {qid for result in results for qid in ListedDocuments(np.array(result.qids), np.empty(0)).run_qids()}
+    lines = []
+    for method in study.methods:
+        run = run_of(method)
+        n = 0 if run is None else len(set(run.qids.astype(str).tolist()) - tested)
+        lines += [f"{method.name}: {n} queries of the run are not among the test queries and are left out"] if n else []
+    return lines
 
 
 def explain_chosen(comparison: Comparison, runner: Runner) -> None:

@@ -18,7 +18,7 @@ from podium.data.queries import Queries
 if TYPE_CHECKING:
     import polars
 
-__all__ = ["read_qrels", "read_run", "write_run"]
+__all__ = ["Run", "read_qrels", "read_run", "write_run"]
 
 _BLANK, _TOKEN = r"[ \t\v\f\r]", r"[^ \t\v\f\r]"
 
@@ -35,13 +35,16 @@ class Qrels:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Scores of retrieved documents, one entry per line of the file."""
+    """Scores of retrieved documents, one entry per line of the file.
+
+    :func:`podium.read_run` reads one; :func:`podium.evaluate` and :func:`podium.compare` take it.
+    """
 
     qids: np.ndarray
     document_ids: np.ndarray
     scores: np.ndarray
     """(n,) float64, finite."""
-    tag: str
+    tag: str = "run"
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,8 +134,6 @@ def write_run(path: FilePath, queries: Queries, scores: Any, tag: str = "podium"
     ids are named by their row in the caller's data, from 1 on. The file is written completely or not at all, as a gzip
     file if its name ends in ``.gz``.
     """
-    import polars as pl
-
     scores = np.asarray(scores, np.float64)
     if scores.shape != (queries.n_documents,):
         raise ValueError(f"{queries.n_documents} documents need as many scores; got shape {scores.shape}")
@@ -145,7 +146,17 @@ def write_run(path: FilePath, queries: Queries, scores: Any, tag: str = "podium"
         documents = queries.group(np.arange(1, queries.n_documents + 1))
     number = queries.query_of_document
     qids = queries.qids.astype(str)[number]
-    frame = pl.DataFrame({"number": number, "query": qids.tolist(), "document": documents.astype(str).tolist()})
+    write_lines(path, number, qids.tolist(), documents.astype(str).tolist(), scores, tag)
+
+
+def write_lines(
+    path: FilePath, number: np.ndarray, qids: list[str], documents: list[str], scores: np.ndarray, tag: str
+) -> None:
+    """Write the lines of a run, given the number and id of each document's query, ids and finite scores."""
+    import polars as pl
+
+    text = {"query": pl.String, "document": pl.String}
+    frame = pl.DataFrame({"number": number, "query": qids, "document": documents}, schema_overrides=text)
     for what, texts in (("query id", frame["query"]), ("document id", frame["document"]), ("tag", pl.Series([tag]))):
         unfit = texts.filter(texts.cast(pl.String).str.contains(r"^$|\s"))
         if len(unfit):

@@ -57,7 +57,7 @@ def _choice(results: list[Result]) -> str:
     settings = dict.fromkeys(format_parameters(result.parameters) or "–" for result in results)
     found = [result.validation for result in results if result.validation is not None]
     n_tried = max(len(result.trials) for result in results)
-    details = [f"{sum(found) / len(found):.4f}"] * bool(found) + [f"best of {n_tried}"] * (n_tried > 1)
+    details = ([f"{sum(found) / len(found):.4f}"] if found else []) + [f"best of {n_tried}"] * (n_tried > 1)
     return cell("; ".join(settings), ", ".join(details), kind="choice")
 
 

@@ -14,11 +14,13 @@ from podium.core.atomic import atomic_write
 from podium.core.user_objects import is_user_object
 from podium.experiments.plan.blending import BLEND
 from podium.experiments.plan.configuration import Configuration
+from podium.experiments.plan.external import EXTERNAL
 from podium.experiments.plan.rehearsal import REHEARSAL, pick
 from podium.experiments.report.page import page
 from podium.experiments.result import frames, statistics
 from podium.experiments.result.latex import latex
 from podium.experiments.result.published import PublishedTable, for_comparison
+from podium.experiments.result.runs import write_runs
 from podium.experiments.result.summary import Estimate, MethodSummary, one_per_fold
 from podium.experiments.result.table import markdown, plain_text
 from podium.experiments.run.outcomes import Result, ResultArrays
@@ -51,6 +53,7 @@ class Comparison:
         store: Store | None = None,
         rehearsal: Comparison | None = None,
         study: Study | None = None,
+        notes: Sequence[str] = (),
     ) -> None:
         self.configuration = configuration
         self.metrics = configuration.metrics
@@ -79,6 +82,8 @@ class Comparison:
         """The same methods judged without the test parts, if requested."""
         self.study = study
         """What was compared, if that was in this process."""
+        self.more_notes = list(notes)
+        """What did not fit in runs that were made elsewhere."""
 
     @classmethod
     def load(cls, folder: str | Path) -> Comparison:
@@ -100,6 +105,7 @@ class Comparison:
             seconds=float(run_facts.get("total_seconds") or 0.0),
             store=store,
             rehearsal=cls.load(folder / REHEARSAL) if run_facts.get("rehearsed") else None,
+            notes=run_facts.get("notes") or (),
         )
         comparison.run_facts = run_facts
         return comparison
@@ -141,8 +147,10 @@ class Comparison:
 
     @property
     def learners(self) -> list[MethodSummary]:
-        """The rows of methods that finished and are not floors."""
-        return [row for row in self.rows if row.estimates and not self.configuration.methods[row.method].is_floor]
+        """The rows of methods that finished, without floors and runs that were made elsewhere."""
+        facts = self.configuration.methods
+        able = (row for row in self.rows if row.estimates)
+        return [row for row in able if not facts[row.method].is_floor and facts[row.method].family != EXTERNAL]
 
     def leads(self, row: MethodSummary, metric: str) -> bool:
         """Return whether this method has the highest mean of this metric, which means nothing if none can differ."""
@@ -197,8 +205,9 @@ class Comparison:
 
     @property
     def notes(self) -> list[str]:
-        """What the reader of the figures must know: which metrics cannot tell methods apart here, and why."""
-        return [cannot_tell(metric, reason) for metric, reason in self.configuration.silent.items()]
+        """What the reader of the figures must know: metrics that tell nothing here, runs with unknown queries."""
+        silent = [cannot_tell(metric, reason) for metric, reason in self.configuration.silent.items()]
+        return [*silent, *self.more_notes]
 
     @property
     def pick(self) -> str | None:
@@ -302,13 +311,14 @@ class Comparison:
         return _written(page(self), path)
 
     def save(self, folder: str | Path) -> None:
-        """Write results.csv, table.md, table.tex, per_query.csv, trials.csv and report.html into a folder."""
+        """Write tables, values of each query, trials, each method's scores as a TREC run, and the report."""
         folder = Path(folder)
         self.to_csv(folder / "results.csv")
         self.to_markdown(folder / "table.md")
         self.to_latex(folder / "table.tex")
         _written(self.per_query.write_csv(), folder / "per_query.csv")
         _written(self.trials.write_csv(), folder / "trials.csv")
+        write_runs(self, folder / "runs")
         self.to_html(folder / "report.html")
 
     def __str__(self) -> str:

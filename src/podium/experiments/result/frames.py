@@ -34,7 +34,7 @@ def _flat(comparison: Comparison, row: MethodSummary) -> dict[str, Any]:
             flat[f"{name} sd of seeds"] = row.seed_spread.get(name)
     return flat | {
         f"p ({primary})": row.p_value,
-        f"{primary} on validation": row.validation,
+        f"{primary} on validation": None if np.isnan(row.validation) else row.validation,
         "seconds": row.seconds,
         "search seconds": row.search_seconds,
         "chosen": row.chosen,
@@ -103,7 +103,7 @@ def _plain(row: MethodSummary) -> dict[str, Any]:
         "method": row.method,
         "metrics": {name: asdict(estimate) for name, estimate in row.estimates.items()},
         "p_value": row.p_value,
-        "validation": row.validation,
+        "validation": None if np.isnan(row.validation) else row.validation,
         "seed_spread": row.seed_spread,
         "seconds": row.seconds,
         "search_seconds": row.search_seconds,

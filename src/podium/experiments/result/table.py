@@ -54,7 +54,8 @@ def notes(comparison: Comparison) -> list[str]:
             f"Worse than {comparison.best} on {comparison.primary}: {marks} "
             f"(paired randomization test over {each}, Holm-corrected)."
         )
-    lines += [f"{SILENT} {line}." for line in comparison.notes]
+    marks_of = [SILENT] * len(comparison.configuration.silent) + [""] * len(comparison.more_notes)
+    lines += [f"{mark} {line}.".strip() for mark, line in zip(marks_of, comparison.notes, strict=True)]
     if comparison.rehearsal is not None and (picked := comparison.pick):
         lines.append(f"Picked in the rehearsal, without the test parts: {picked} (highest mean of all metrics there).")
     return lines

@@ -9,18 +9,21 @@ from __future__ import annotations
 import math
 import shutil
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 
+from podium.data.io.run_scores import ListedDocuments
 from podium.experiments.plan.blending import FinishedTrial
 from podium.experiments.plan.configuration import plain_parameters
+from podium.experiments.plan.external import run_of
 from podium.experiments.plan.methods import Setting, StudyMethod
 from podium.experiments.plan.search import Settings
 from podium.experiments.plan.study import Study
+from podium.experiments.run.external import look_up
 from podium.experiments.run.forecast import Forecast
 from podium.experiments.run.outcomes import CUTOFFS, Result, Trial
 from podium.experiments.run.seal import SealedTest, SelectedTrial, VisibleFold, seal, select_trial
@@ -169,7 +172,8 @@ class Runner:
         """
         self.listener.note("preparing: code is compiled on the first run only, which can take half a minute")
         fold, primary = self._opened(left[0].fold), self.study.primary
-        methods = {s.method.name: s.method for s in left if not s.method.requires}.values()
+        trained = (s.method for s in left if not s.method.requires and run_of(s.method) is None)
+        methods = {method.name: method for method in trained}.values()
         tasks = [Task("metrics", warm_up_metric, (fold, primary))]
         for method in sorted(methods, key=lambda method: method.is_floor):
             first = self.study.search.settings(method, 0).ask()
@@ -192,13 +196,17 @@ class Runner:
                 yield None
 
     def _task(self, search: OngoingSearch, setting: Setting) -> Task:
-        task = Task((*search.key, setting.number), run_trial, self._arguments(search, setting))
+        task = Task((*search.key, setting.number), *self._call(search, setting))
         self._under_way[task.tag] = search, setting
         return task
 
-    def _arguments(self, search: OngoingSearch, setting: Setting) -> tuple[Any, ...]:
-        method = search.method.made_from(self._required_trials(search))
-        return method, setting, self._opened(search.fold), self.study.primary
+    def _call(self, search: OngoingSearch, setting: Setting) -> tuple[Callable[..., Trial], tuple[Any, ...]]:
+        """Return the function that makes a trial, and its arguments."""
+        fold, run = self._opened(search.fold), run_of(search.method)
+        if run is not None:
+            documents = ListedDocuments(*self._open[search.fold][1].documents)
+            return look_up, (search.method.name, search.fold, setting, run, documents)
+        return run_trial, (search.method.made_from(self._required_trials(search)), setting, fold, self.study.primary)
 
     def _required(self, search: OngoingSearch) -> list[OngoingSearch]:
         """Return the searches that a method is made from, by method and seed."""
@@ -278,7 +286,8 @@ class Runner:
         key = search.trial_key(setting)
         trial = self.store.trial_with_scores(key)
         if trial is None:
-            trial = run_trial(*self._arguments(search, setting))
+            function, arguments = self._call(search, setting)
+            trial = function(*arguments)
             self.store.add_trial(key, trial)
         return SelectedTrial(selected.key, replace(trial, number=setting.number))
 
@@ -311,4 +320,6 @@ def describe(trial: Trial, primary: Metric) -> str:
     what = f"{trial.fold}, {trial.method}{' ' * bool(setting)}{setting}"
     if trial.error is not None:
         return f"{what}: failed: {trial.error}"
+    if trial.test_scores is not None and trial.validation_scores is None:
+        return f"{what}: scores of the test part looked up"
     return f"{what}: {primary} {trial.validation:.4f} on validation, fit {trial.seconds:.2f} s"

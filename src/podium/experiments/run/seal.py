@@ -84,6 +84,8 @@ class SealedTest:
         self.__top_grade = max(top_grade, _top_grade(test))
         self.fingerprint = fingerprint(test)
         """Says which data these are, and nothing of their labels."""
+        self.documents = test.qids, test.offsets, test.document_ids
+        """Their names, for runs that were made elsewhere."""
         self._judged: set[tuple[str, str, int]] = set()
 
     def judge(self, selected: SelectedTrial, metrics: Sequence[Metric]) -> tuple[dict[str, np.ndarray], TestPart]:
