@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gzip
+import math
+import re
 from pathlib import Path
 
 import numpy as np
@@ -33,3 +35,46 @@ def same_bits(a: np.ndarray, b: np.ndarray) -> bool:
     """Return whether all values are equal, zeros by their sign too; one NaN equals another."""
     assert a.dtype == b.dtype
     return np.array_equal(a, b, equal_nan=True) and np.array_equal(np.signbit(a[a == 0]), np.signbit(b[b == 0]))
+
+
+_NUMBER = re.compile(rb"[+-]?((\d+\.?\d*|\.\d+)(e[+-]?\d+)?|inf(inity)?|nan)\Z", re.IGNORECASE)
+_BLANKS = b" \t\v\f\r"
+
+
+def read_strictly(text: bytes) -> list[tuple[float, dict[int, float]]] | None:
+    """Return label and features of each document of any bytes, or None if anything is wrong with them."""
+    rows = []
+    for line in text.split(b"\n"):
+        content, _, comment = line.partition(b"#")
+        tokens = [token for token in re.split(rb"[ \t\v\f\r]+", content) if token]
+        if not tokens:
+            continue
+        label, *tokens = tokens
+        if not _NUMBER.match(label) or not math.isfinite(float(label)):
+            return None
+        if not tokens or not re.match(rb"qid:.", tokens[0], re.DOTALL):
+            return None
+        if not _is_utf8(tokens[0]) or not _is_utf8(_document_id(comment)):
+            return None
+        features: dict[int, float] = {}
+        for token in tokens[1:]:
+            index, _, value = token.partition(b":")
+            if not index.isdigit() or not _NUMBER.match(value) or not 0 < int(index) < 2**31 or int(index) in features:
+                return None
+            features[int(index)] = float(value)
+        rows.append((float(label), features))
+    return rows or None
+
+
+def _document_id(comment: bytes) -> bytes:
+    comment = comment.strip(_BLANKS)
+    found = re.match(rb"docid[ \t\v\f\r]*=[ \t\v\f\r]*([^ \t\v\f\r]+)", comment)
+    return found.group(1) if found else comment
+
+
+def _is_utf8(text: bytes) -> bool:
+    try:
+        text.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True

@@ -80,5 +80,7 @@ def test_other_errors(file, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="n_features must be positive"):
         read_letor(file(SIMPLE), n_features=0)
     with pytest.raises(ValueError, match=r"would take \d+ GB, more than this machine has; pass sparse=True"):
-        read_letor(file("1 qid:1 2147483647:1\n" * 10_000))
+        read_letor(file("1 qid:1 2147483647:1\n" * 10_000), n_features=2147483647)
+    with pytest.raises(ValueError, match=r"8\.0 GB, many times the size of the text; .*PODIUM_MAX_MB=8192"):
+        read_letor(file("1 qid:1 2147483647:1\n"))
     assert read_letor(file("1 qid:1 2147483647:1\n"), sparse=True).n_features == 2147483647

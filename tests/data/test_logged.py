@@ -165,7 +165,7 @@ def test_rows_without_names(tmp_path):
         (json.dumps(solr({"[features]": "a=1"})), r"no field 'id'"),
         (json.dumps(opensearch({"_id": "1"})), r"the hit '1' has no _ltrlog"),
         ("", r"no documents in"),
-        ("\udcff", r":1: the file is not UTF-8"),
+        ("\udcff", r":1: not UTF-8 text"),
     ],
 )
 def test_errors_say_where_and_what(tmp_path, text, message):

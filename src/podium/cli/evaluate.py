@@ -94,11 +94,12 @@ def _evaluate(arguments: argparse.Namespace) -> Evaluation:
 
 
 def _evaluate_scores(arguments: argparse.Namespace) -> Evaluation:
+    from podium.data.io.files import read_text
     from podium.metrics import evaluate, import_metrics
 
     queries = options.read(arguments.data, arguments)
     scores = _scores_of_run(arguments.scores, queries) if _is_run(arguments.scores) else read_scores(arguments.scores)
-    groups = None if arguments.groups is None else Path(arguments.groups).read_text("utf-8").splitlines()
+    groups = None if arguments.groups is None else read_text(arguments.groups).splitlines()
     for path, what, values in ((arguments.scores, "scores", scores), (arguments.groups, "groups", groups)):
         if values is not None and len(values) != queries.n_documents:
             n = queries.n_documents
@@ -166,13 +167,16 @@ def _evaluate_run(arguments: argparse.Namespace) -> Evaluation:
 
 def read_scores(path: str) -> list[float]:
     """Read one number per line; blank lines are skipped."""
-    where, text = ("standard input", sys.stdin.read()) if path == "-" else (path, Path(path).read_text("utf-8"))
+    from podium.data.io.files import read_text
+
+    where, text = ("standard input", sys.stdin.read()) if path == "-" else (path, read_text(path))
     scores = []
-    for number, line in enumerate(map(str.strip, text.splitlines()), 1):
+    for number, line in enumerate(map(str.strip, text.split("\n")), 1):
         try:
             scores += [float(line)] if line else []
         except ValueError:
-            raise ValueError(f"{where}:{number}: {line!r} is not a score; expected one number per line") from None
+            shown = line if len(line) <= 40 else f"{line[:40]}…"
+            raise ValueError(f"{where}:{number}: {shown!r} is not a score; expected one number per line") from None
     return scores
 
 

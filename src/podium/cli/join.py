@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from podium.cli import options, output
@@ -93,7 +92,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _names(path: str) -> list[str]:
-    names = [line.strip() for line in Path(path).read_text("utf-8").splitlines() if line.strip()]
+    from podium.data.io.files import read_text
+
+    names = [line.strip() for line in read_text(path).splitlines() if line.strip()]
     repeated = next((name for i, name in enumerate(names) if name in names[:i]), None)
     if repeated is not None or not names:
         raise ValueError(f"{path}: {f'{repeated!r} is named twice' if names else 'it names no feature'}")

@@ -196,7 +196,9 @@ def read_documents(path: str, arguments: argparse.Namespace, ranker: Any) -> Que
 
 def read_feature_names(path: str, n: int) -> list[str]:
     """Read the names of ``n`` features, one per line."""
-    text = Path(path).read_text(encoding="utf-8-sig")
+    from podium.data.io.files import read_text
+
+    text = read_text(path)
     lines = [line.strip() for line in text.rstrip("\n").split("\n")] if text.strip() else []
     for number, name in enumerate(lines, start=1):
         if not name:

@@ -26,3 +26,8 @@ def text_array(texts: Sequence[str]) -> np.ndarray:
         array[:] = texts
         return array
     return np.array(texts, dtype=str)
+
+
+def as_texts(values: np.ndarray) -> list[str]:
+    """Return values of any type as Python's texts."""
+    return list(map(str, values.tolist())) if values.dtype == object else values.astype(str).tolist()

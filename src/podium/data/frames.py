@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from podium.core.texts import text_array
+
 
 def is_frame(data: Any) -> bool:
     """Return whether it is a pandas or polars data frame or a pyarrow table, without importing any of them."""
@@ -18,7 +20,22 @@ def named_columns(frame: Any, names: Sequence[str], numeric: Sequence[str] = ())
     """Return columns by name, those in ``numeric`` as floating-point numbers."""
     table = as_table(frame)
     require_columns(table, [*names, *numeric])
-    return {name: table[name].to_numpy() for name in names} | {name: as_numbers(table[name]) for name in numeric}
+    return {name: as_values(table[name]) for name in names} | {name: as_numbers(table[name]) for name in numeric}
+
+
+def as_values(column: Any) -> np.ndarray:
+    """Return the values of a column; texts neither merged nor widened (see :mod:`podium.core.texts`)."""
+    import narwhals
+
+    if column.dtype not in (narwhals.String, narwhals.Categorical, narwhals.Enum):
+        values: np.ndarray = column.to_numpy()
+        return values
+    texts = column.to_list()
+    if all(isinstance(text, str) for text in texts):
+        return text_array(texts)
+    array = np.empty(len(texts), object)
+    array[:] = texts
+    return array
 
 
 def require_columns(table: Any, names: Iterable[str]) -> None:

@@ -29,6 +29,8 @@ def group_by_query(qid: Any, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray
 def as_column(values: Any, n: int, name: str) -> np.ndarray:
     """Return values as an array; raise ValueError unless there is one for each of ``n`` documents."""
     array = np.asarray(values)
+    if array.dtype.kind in "US" and not isinstance(values, np.ndarray) and any(map(_ends_in_zero, values)):
+        array = as_ids(values, name)
     if array.shape != (n,):
         raise ValueError(f"{name} must have one entry for each of the {n} documents; got shape {array.shape}")
     return array
@@ -68,7 +70,7 @@ def as_ids(ids: Any, what: str) -> np.ndarray:
     """
     array = np.asarray(ids)
     if not isinstance(ids, np.ndarray) and (
-        array.ndim == 2 or (array.dtype.kind in "US" and not all(isinstance(x, str | bytes) for x in ids))
+        array.ndim == 2 or (array.dtype.kind in "US" and not all(map(_fits_numpy, ids)))
     ):
         array = np.empty(len(ids), dtype=object)
         array[:] = list(ids)
@@ -82,6 +84,15 @@ def as_ids(ids: Any, what: str) -> np.ndarray:
         row = int(np.flatnonzero(missing)[0])
         raise ValueError(f"the {what} of row {row} is missing ({missing.sum()} such rows); every row needs one")
     return array
+
+
+def _fits_numpy(text: Any) -> bool:
+    """Return whether NumPy keeps a text as it is: it drops zeros at the end, and turns other types into texts."""
+    return isinstance(text, str | bytes) and not _ends_in_zero(text)
+
+
+def _ends_in_zero(text: Any) -> bool:
+    return isinstance(text, str | bytes) and text[-1:] in ("\0", b"\0")
 
 
 def number_by_first_appearance(ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

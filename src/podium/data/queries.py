@@ -13,7 +13,7 @@ from scipy import sparse
 
 from podium.core.feature_names import feature_name
 from podium.data.features import Features, as_features, first_not_finite
-from podium.data.frames import as_matrix, as_numbers, as_table, is_frame, require_columns
+from podium.data.frames import as_matrix, as_numbers, as_table, as_values, is_frame, require_columns
 from podium.data.grouping import as_column, group_by_query, offsets_from_sizes
 from podium.data.normalize import normalize
 from podium.data.preferences import Preferences
@@ -117,9 +117,9 @@ class Queries:
         if not features:
             raise ValueError(f"no column of numbers is left for features besides {', '.join(map(repr, named))}")
         labels = None if label is None else as_numbers(table[label])
-        ids = None if document_id is None else table[document_id].to_numpy()
+        ids = None if document_id is None else as_values(table[document_id])
         matrix = as_matrix(table, features)
-        return cls(matrix, labels, qid=table[qid].to_numpy(), document_ids=ids, feature_names=features)
+        return cls(matrix, labels, qid=as_values(table[qid]), document_ids=ids, feature_names=features)
 
     @property
     def labels(self) -> np.ndarray:

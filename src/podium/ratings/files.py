@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from podium.data.io.files import FilePath, open_text
+from podium.core.texts import text_array
+from podium.data.io.files import FilePath, decoded, read_bytes
+from podium.data.io.parquet import parquet_columns, read_parquet
 from podium.data.io.tables import integers_if_plain
 from podium.ratings.data import Ratings
 
@@ -53,12 +55,10 @@ def read_ratings(
 
 
 def _read_parquet(path: FilePath, columns: Sequence[str] | None, duplicates: str) -> Ratings:
-    import polars as pl
-
-    names = list(columns or pl.scan_parquet(Path(path)).collect_schema().names()[:4])
+    names = list(columns or parquet_columns(path)[:4])
     if len(names) < 3:
         raise ValueError(f"{path}: expected columns for user, item and rating; there are {', '.join(names) or 'none'}")
-    frame = pl.read_parquet(Path(path), columns=names)
+    frame = read_parquet(path, names)
     parts: dict[str, Any] = dict(zip(_PARTS, names, strict=False))
     try:
         return Ratings.from_frame(frame, **parts, duplicates=duplicates)
@@ -71,7 +71,8 @@ class _TextFile:
 
     def __init__(self, path: FilePath, separator: str | None, columns: Sequence[str] | None) -> None:
         self.path = path
-        self._text = open_text(path).tobytes()
+        self._text = read_bytes(path)
+        decoded(path, self._text)  # says which line is not UTF-8
         head = re.search(rb"[^\r\n]*\S[^\r\n]*", self._text)
         first = head.group().decode("utf-8", "backslashreplace").strip() if head else ""
         self._separator = separator or next((s for s in SEPARATORS if s in first), " ")
@@ -100,7 +101,7 @@ class _TextFile:
         if missing.any():
             raise self._error(int(missing.arg_max() or 0), f"the {_PARTS[column]} is missing")
         ids = integers_if_plain(texts)
-        return np.array(ids.to_list(), dtype=str) if ids is texts else ids.to_numpy()
+        return text_array(ids.to_list()) if ids is texts else ids.to_numpy()
 
     def numbers(self, column: int) -> np.ndarray:
         import polars as pl

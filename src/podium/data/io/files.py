@@ -1,8 +1,9 @@
 """Data files as arrays of bytes: opening, writing, and errors that name file and line."""
 
 import gzip
-import mmap
 import os
+import stat
+import weakref
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -12,9 +13,12 @@ from typing import IO, Any
 import numpy as np
 
 from podium.core.atomic import atomic_write
+from podium.core.limits import allowed_bytes, limit, raise_limit
 
 FilePath = str | os.PathLike[str]
 
+NEWLINE = b"\n"
+_PIECE = 1 << 20
 _GZIP_MAGIC = b"\x1f\x8b"
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
@@ -28,25 +32,111 @@ def flat_paths(paths: Sequence[Any]) -> Iterator[FilePath]:
             yield from flat_paths(path)
 
 
-def open_text(path: FilePath) -> np.ndarray:
-    """Return a file's bytes, read-only, without byte order mark: memory-mapped, or unpacked if it is a gzip file."""
-    with Path(path).open("rb") as file:
-        magic = file.read(len(_GZIP_MAGIC))
-        file.seek(0)
-        if magic == _GZIP_MAGIC:
-            data: Any = bytearray()
-            for block in _unpacked(file, path):
-                data += block
-        else:
-            data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if magic else b""
-    buffer = np.frombuffer(data, np.uint8)
-    buffer.flags.writeable = False  # gives compiled parsers one type, wherever the bytes come from
-    return buffer[len(_BYTE_ORDER_MARK) :] if buffer[:3].tobytes() == _BYTE_ORDER_MARK else buffer
+class Source:
+    """The bytes of a text file, plain or gzipped, without byte order mark, read piece by piece.
+
+    Files are not mapped into memory: one that shrinks while it is read would end the process.
+    """
+
+    def __init__(self, path: FilePath) -> None:
+        self.path = path
+        self._unpacked: np.ndarray | None = None
+        with open_file(path) as file:
+            packed = file.read(len(_GZIP_MAGIC)) == _GZIP_MAGIC
+            file.seek(0)
+            if packed:
+                self._unpacked = _frozen(b"".join(_unpacked(file, path)))
+            self._handle = os.dup(file.fileno())
+        weakref.finalize(self, os.close, self._handle)
+        mark = self.span(0, len(_BYTE_ORDER_MARK), exact=False).tobytes() == _BYTE_ORDER_MARK
+        self.start = len(_BYTE_ORDER_MARK) if mark else 0
+        """Where the text begins."""
+        whole = os.fstat(self._handle).st_size if self._unpacked is None else len(self._unpacked)
+        self.stop = max(whole, self.start)
+
+    def span(self, start: int, stop: int, exact: bool = True) -> np.ndarray:
+        """Return bytes, read-only; raise ValueError if the file does not have them any more."""
+        if self._unpacked is not None:
+            return self._unpacked[start:stop]
+        content = os.pread(self._handle, stop - start, start)
+        while exact and len(content) < stop - start:  # the system reads at most 2 GB at a time
+            more = os.pread(self._handle, stop - start - len(content), start + len(content))
+            if not more:
+                raise changed(self.path)
+            content += more
+        return _frozen(content)
+
+    def end_of_line(self, position: int) -> int:
+        """Return the position after the next newline, or the end of the text."""
+        while position < self.stop:
+            piece = self.span(position, min(position + _PIECE, self.stop)).tobytes()
+            found = piece.find(b"\n")
+            if found >= 0:
+                return position + found + 1
+            position += len(piece)
+        return self.stop
+
+    def error_at(self, position: int, message: str) -> ValueError:
+        """Return an error that names file and line."""
+        line = 1 + sum(
+            int(np.count_nonzero(self.span(start, min(start + _PIECE, position)) == ord("\n")))
+            for start in range(self.start, position, _PIECE)
+        )
+        return ValueError(f"{self.path}:{line}: {message}")
+
+    def token_at(self, position: int, longest: int = 40) -> str:
+        """Return the text from a byte up to whitespace, shortened if it is long, for messages."""
+        text = self.span(position, min(position + 8 * longest, self.stop)).tobytes().decode("utf-8", "backslashreplace")
+        token = "".join(text.split(maxsplit=1)[:1])
+        return token if len(token) <= longest else token[:longest] + "…"
+
+
+def open_file(path: FilePath) -> IO[bytes]:
+    """Open a file for reading; raise ValueError if it is a folder, a pipe or a device, which cannot be read twice."""
+    if not stat.S_ISREG(Path(path).stat().st_mode):
+        raise ValueError(f"{path}: a folder, a pipe or a device, not a file; write the data to a file first")
+    return Path(path).open("rb")
+
+
+def changed(path: FilePath) -> ValueError:
+    """Return the error for a file that another program writes to."""
+    return ValueError(f"{path}: the file changed while it was read; read it again when it is complete")
+
+
+def read_bytes(path: FilePath) -> bytes:
+    """Return the content of a file, unpacked if it is a gzip file, without byte order mark."""
+    if Path(path).is_fifo():  # of a shell, <(…): can be read once, which is enough here
+        with Path(path).open("rb") as pipe:
+            longest = limit("PODIUM_MAX_MB") << 20
+            content = pipe.read(longest + 1)
+        if len(content) > longest:
+            raise ValueError(f"{path}: a pipe of more than {longest >> 20} MB; write the data to a file first")
+        return content.removeprefix(_BYTE_ORDER_MARK)
+    source = Source(path)
+    return source.span(source.start, source.stop).tobytes()
+
+
+def read_text(path: FilePath) -> str:
+    """Return the content of a text file, unpacked if it is a gzip file; raise ValueError unless it is UTF-8."""
+    return decoded(path, read_bytes(path))
+
+
+def decoded(path: FilePath, content: bytes) -> str:
+    """Return the content of a file as text; raise ValueError, naming the line, unless it is UTF-8."""
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise not_utf8(f"{path}:{content.count(NEWLINE, 0, error.start) + 1}", content[error.start]) from None
+
+
+def not_utf8(where: str, byte: int) -> ValueError:
+    """Return the error for text in another encoding, whose ids could not be told apart for certain."""
+    return ValueError(f"{where}: not UTF-8 text (byte 0x{byte:02x}); convert the file, for example with iconv")
 
 
 def first_bytes(path: FilePath, n: int = 1 << 16) -> bytes:
     """Return up to ``n`` bytes from the start of a file, unpacked if it is a gzip file, without a byte order mark."""
-    with Path(path).open("rb") as file:
+    with open_file(path) as file:
         head = file.read(n)
         if head[:2] == _GZIP_MAGIC:
             file.seek(0)
@@ -54,13 +144,45 @@ def first_bytes(path: FilePath, n: int = 1 << 16) -> bytes:
     return head.removeprefix(_BYTE_ORDER_MARK)
 
 
+def first_line(path: FilePath) -> bytes:
+    """Return the first line of a file, unpacked if it is a gzip file, without its end."""
+    n, longest = 1 << 16, limit("PODIUM_MAX_LINE_MB") << 20
+    while NEWLINE not in (head := first_bytes(path, n)) and len(head) + len(_BYTE_ORDER_MARK) >= n:
+        if n >= longest:
+            raise ValueError(f"{path}:1: {too_long_a_line(n)}")
+        n *= 4
+    return head.partition(NEWLINE)[0].removesuffix(b"\r")
+
+
+def too_long_a_line(length: int) -> str:
+    """Return what is wrong with a line of this many bytes."""
+    return f"a line of {length >> 20} MB or more; {raise_limit('PODIUM_MAX_LINE_MB', 2 * (length >> 20) + 1)}"
+
+
 def _unpacked(file: IO[bytes], path: FilePath, block_size: int = 1 << 20) -> Iterator[bytes]:
+    allowed, total = allowed_bytes(os.fstat(file.fileno()).st_size), 0
     try:
         with gzip.open(file) as unpacked:
             while block := unpacked.read(block_size):
+                total += len(block)
+                if total > allowed:
+                    raise _TooMuchError
                 yield block
     except (EOFError, OSError, zlib.error) as error:
         raise ValueError(f"{path}: broken gzip file: {error}") from None
+    except _TooMuchError:
+        raise ValueError(
+            f"{path}: this gzip file unpacks to more than {allowed >> 20} MB, many times its size; "
+            + raise_limit("PODIUM_MAX_MB", 4 * (allowed >> 20))
+        ) from None
+
+
+class _TooMuchError(Exception):
+    pass
+
+
+def _frozen(content: bytes) -> np.ndarray:
+    return np.frombuffer(content, np.uint8)  # read-only, which gives compiled parsers one type
 
 
 @contextmanager
@@ -73,16 +195,3 @@ def writing(path: FilePath) -> Iterator[IO[bytes]]:
         # Without name and time in the header, the same content gives the same bytes.
         with gzip.GzipFile("", "wb", compresslevel=6, fileobj=file, mtime=0) as packed:
             yield packed  # type: ignore[misc]
-
-
-def error_at(path: FilePath, buffer: np.ndarray, position: int, message: str) -> ValueError:
-    """Return an error that names file and line."""
-    line = int(np.count_nonzero(buffer[:position] == ord("\n"))) + 1
-    return ValueError(f"{path}:{line}: {message}")
-
-
-def token_at(buffer: np.ndarray, position: int, longest: int = 40) -> str:
-    """Return the text from a byte up to whitespace, shortened if it is long, for messages."""
-    text = buffer[position : position + 8 * longest].tobytes().decode("utf-8", "backslashreplace")
-    token = "".join(text.split(maxsplit=1)[:1])
-    return token if len(token) <= longest else token[:longest] + "…"

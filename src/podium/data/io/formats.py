@@ -6,7 +6,8 @@ from typing import Any
 from podium.data.io.files import FilePath, first_bytes, flat_paths
 from podium.data.io.letor.reader import read_letor
 from podium.data.io.letor.writer import write_letor
-from podium.data.io.tables import PARQUET_MAGIC, SEPARATORS, TABLE_SUFFIXES, read_table, suffix_of, write_table
+from podium.data.io.parquet import MAGIC
+from podium.data.io.tables import SEPARATORS, TABLE_SUFFIXES, read_table, suffix_of, write_table
 from podium.data.queries import Queries
 
 __all__ = ["read_queries", "write_queries"]
@@ -53,7 +54,7 @@ def read_file(
 def is_table(path: FilePath) -> bool:
     """Return whether the file is a table with named columns, or else in the LETOR format; raise if it is neither."""
     head = first_bytes(path)
-    if head.startswith(PARQUET_MAGIC) or suffix_of(path) in TABLE_SUFFIXES:
+    if head.startswith(MAGIC) or suffix_of(path) in TABLE_SUFFIXES:
         return True
     lines = [line for line in head.decode("utf-8", "replace").splitlines() if line.strip() and line.lstrip()[0] != "#"]
     if not lines:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from podium.core.texts import text_array
 from podium.core.wording import advice
 from podium.data.frames import require_columns
 from podium.data.io.files import FilePath, first_bytes
@@ -129,7 +130,7 @@ def read_judgments(
             if pair in seen:
                 raise ValueError(f"{where}: document {pair[1]!r} occurs a second time for query {pair[0]!r}")
             seen.add(pair)
-    qids, ids = (np.array([str(value) for value in values], dtype=str) for values in (queries, documents))
+    qids, ids = (text_array([str(value) for value in values]) for values in (queries, documents))
     return Qrels(qids, ids, grades)
 
 

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from podium.core.wording import advice
-from podium.data.io.files import FilePath, flat_paths, open_text
+from podium.data.io.files import FilePath, flat_paths, read_text
 from podium.data.io.judgments import join_judgments
 from podium.data.queries import Queries
 
@@ -152,11 +152,7 @@ def read_log(
 
 def _values(path: FilePath) -> Iterator[tuple[Any, int]]:
     """Yield the JSON values of a file, one after another with whitespace between them, and the line each begins at."""
-    try:
-        text = open_text(path).tobytes().decode("utf-8")
-    except UnicodeDecodeError as error:
-        line = error.object[: error.start].count(b"\n") + 1
-        raise ValueError(f"{path}:{line}: the file is not UTF-8 text ({error.reason})") from None
+    text = read_text(path)
     decoder, blanks = json.JSONDecoder(), re.compile(r"\s*")
     position, counted, line = 0, 0, 1
     while (position := blanks.match(text, position).end()) < len(text):  # type: ignore[union-attr]

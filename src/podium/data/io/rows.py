@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -10,10 +11,11 @@ import numpy as np
 
 from podium.data.frames import require_columns
 from podium.data.grouping import group_by_query
-from podium.data.io.files import FilePath, first_bytes, open_text, writing
+from podium.data.io.files import FilePath, first_bytes, read_bytes, writing
 from podium.data.io.formats import is_table
 from podium.data.io.letor.reader import read_letor
-from podium.data.io.tables import PARQUET_MAGIC, naming, read_frame, separator_of
+from podium.data.io.parquet import MAGIC
+from podium.data.io.tables import naming, read_frame, separator_of
 
 
 def query_of_row(path: FilePath, qid: str | None = None) -> np.ndarray:
@@ -60,18 +62,14 @@ def _divide_lines(path: FilePath, part: np.ndarray, outs: Sequence[FilePath]) ->
 
 def _lines(path: FilePath) -> Iterator[bytes]:
     """Yield the lines of a file that are not blank, each with a line break."""
-    buffer = open_text(path)
-    start = 0
-    for end in [*(np.flatnonzero(buffer == ord("\n")) + 1).tolist(), len(buffer)]:
-        line = buffer[start:end].tobytes()
+    for line in io.BytesIO(read_bytes(path)):
         if line.strip():
             yield line if line.endswith(b"\n") else line + b"\n"
-        start = end
 
 
 def _divide_table(path: FilePath, part: np.ndarray, outs: Sequence[FilePath]) -> None:
     frame = read_frame(path, None)
-    parquet = first_bytes(path).startswith(PARQUET_MAGIC)
+    parquet = first_bytes(path).startswith(MAGIC)
     for number, out in enumerate(outs):
         rows = frame.filter(part == number)
         with writing(out) as file:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import warnings
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,9 +14,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from podium.core.feature_names import feature_identifier
+from podium.core.limits import limit
 from podium.core.wording import LeftOutWarning, advice
 from podium.data.frames import as_table, require_columns, require_numbers
-from podium.data.io.files import FilePath, first_bytes, flat_paths, open_text, writing
+from podium.data.io.files import FilePath, decoded, first_bytes, first_line, flat_paths, read_bytes, writing
+from podium.data.io.parquet import MAGIC, read_parquet
 from podium.data.queries import Queries
 
 if TYPE_CHECKING:
@@ -23,7 +26,6 @@ if TYPE_CHECKING:
 
 __all__ = ["read_table", "write_table"]
 
-PARQUET_MAGIC = b"PAR1"
 SEPARATORS = ",\t;|"
 TABLE_SUFFIXES = {".csv", ".tsv", ".tab", ".parquet", ".pq"}
 DOCUMENT_ID = "document_id"
@@ -177,44 +179,69 @@ def read_frame(path: FilePath, id_columns: Sequence[str | None] | None) -> polar
     """Read a CSV or Parquet file; these columns of a CSV file, or all if None, are text whatever they look like."""
     import polars as pl
 
-    head = first_bytes(path)
-    if head.startswith(PARQUET_MAGIC):
-        try:
-            return pl.read_parquet(Path(path))
-        except (pl.exceptions.PolarsError, OSError) as error:
-            raise ValueError(f"{path}: broken Parquet file: {error}") from None
-    header = head.decode("utf-8", "replace").partition("\n")[0].rstrip("\r")
-    if not header.strip():
-        raise ValueError(f"{path}: the first line must name the columns, but it is empty")
-    separator = separator_of(path)
-    names = next(csv.reader([header], delimiter=separator))
+    if first_bytes(path).startswith(MAGIC):
+        return read_parquet(path)
+    separator, names = _header(path)
+    content = read_bytes(path)  # not mapped into memory: a file that shrinks then would end the process
     # Ids are text: read as numbers, "007" and "7" would be one.
     overrides = {name: pl.String for name in names if id_columns is None or name in id_columns}
     try:
-        frame = pl.read_csv(Path(path), separator=separator, schema_overrides=overrides, infer_schema_length=None)
-    except pl.exceptions.PolarsError as error:
-        raise ValueError(_describe_bad_line(path, separator, len(names)) or f"{path}: {error}") from None
+        frame = pl.read_csv(content, separator=separator, schema_overrides=overrides, infer_schema_length=None)
+    except BaseException as error:
+        if not isinstance(error, pl.exceptions.PolarsError) and type(error).__name__ != "PanicException":
+            raise
+        problem = _describe_bad_line(path, decoded(path, content), separator, len(names))
+        raise ValueError(problem or f"{path}: {error}"[:1000]) from None
+    if frame.columns != names:
+        raise ValueError(f"{path}:1: the header cannot be read for certain: {', '.join(names)[:200]}")
     # Fields that are missing at the end of a line are read like empty ones: a short line lacks the last.
     if frame.width and frame.to_series(-1).null_count():
-        problem = _describe_bad_line(path, separator, len(names))
+        problem = _describe_bad_line(path, decoded(path, content), separator, len(names))
         if problem:
             raise ValueError(problem)
     return frame
 
 
+def _header(path: FilePath) -> tuple[str, list[str]]:
+    """Return the separator and the names of the columns of a CSV file."""
+    line = decoded(path, first_line(path))
+    if not line.strip():
+        raise ValueError(f"{path}:1: the first line must name the columns, but it is empty")
+    separator = _separator(line)
+    _, names = next(_csv_lines(path, [line], separator))
+    if len(set(names)) < len(names):
+        repeated = Counter(names).most_common(1)[0][0]
+        raise ValueError(f"{path}:1: two columns are named {repeated!r}; rename or remove one of them")
+    return separator, names
+
+
+def _csv_lines(path: FilePath, lines: Iterable[str], separator: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield the number of the line that each row ends in, and its fields."""
+    longest = csv.field_size_limit(limit("PODIUM_MAX_LINE_MB") << 20)
+    rows = csv.reader(lines, delimiter=separator)
+    try:
+        for fields in rows:
+            yield rows.line_num, fields
+    except csv.Error as error:
+        raise ValueError(f"{path}:{rows.line_num}: {error}") from None
+    finally:
+        csv.field_size_limit(longest)
+
+
 def separator_of(path: FilePath) -> str:
     """Return the character that separates the columns of a CSV file, by its first line."""
-    header = first_bytes(path).decode("utf-8", "replace").partition("\n")[0]
+    return _separator(decoded(path, first_line(path)))
+
+
+def _separator(header: str) -> str:
     return max(SEPARATORS, key=header.count)
 
 
-def _describe_bad_line(path: FilePath, separator: str, n_columns: int) -> str:
+def _describe_bad_line(path: FilePath, text: str, separator: str, n_columns: int) -> str:
     """Name the first line of a CSV file that has more or fewer fields than the header; return "" if there is none."""
-    text = open_text(path).tobytes().decode("utf-8", "replace")
-    lines = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
-    for fields in lines:
+    for number, fields in _csv_lines(path, io.StringIO(text, newline=""), separator):
         if fields and len(fields) != n_columns:
-            return f"{path}:{lines.line_num}: {len(fields)} fields, but the header has {n_columns}"
+            return f"{path}:{number}: {len(fields)} fields, but the header has {n_columns}"
     return ""
 
 

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from podium.data.io.files import FilePath, open_text, writing
+from podium.core.texts import as_texts, text_array
+from podium.data.io.files import FilePath, read_text, writing
 from podium.data.queries import Queries
 
 if TYPE_CHECKING:
@@ -145,8 +146,8 @@ def write_run(path: FilePath, queries: Queries, scores: Any, tag: str = "podium"
     if documents is None:
         documents = queries.group(np.arange(1, queries.n_documents + 1))
     number = queries.query_of_document
-    qids = queries.qids.astype(str)[number]
-    write_lines(path, number, qids.tolist(), documents.astype(str).tolist(), scores, tag)
+    qids = as_texts(queries.qids)
+    write_lines(path, number, [qids[q] for q in number.tolist()], as_texts(documents), scores, tag)
 
 
 def write_lines(
@@ -184,7 +185,7 @@ def _read_lines(path: FilePath, columns: str, number: str) -> polars.DataFrame:
     import polars as pl
 
     names = columns.split()
-    text = open_text(path).tobytes().decode("utf-8", "backslashreplace")
+    text = read_text(path)
     lines = pl.DataFrame({"line": text.split("\n")}).with_row_index("position", offset=1)
     lines = lines.filter(pl.col("line").str.contains(_TOKEN))
     if not lines.height:
@@ -207,7 +208,7 @@ def _read_lines(path: FilePath, columns: str, number: str) -> polars.DataFrame:
 
 
 def _strings(column: polars.Series) -> np.ndarray:
-    return np.array(column.to_list(), dtype=str)
+    return text_array(column.to_list())
 
 
 def _repeats(pairs: polars.DataFrame) -> polars.Series:

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 from scipy import sparse as scipy_sparse
 
+from podium.core.limits import allowed_bytes, limit, raise_limit
 from podium.core.wording import advice
-from podium.data.io.files import FilePath, error_at, flat_paths, open_text, token_at
+from podium.data.io.files import FilePath, Source, changed, flat_paths, not_utf8, read_bytes
 from podium.data.io.letor import kernels
-from podium.data.io.parsing.lines import chunks_of_lines, end_of_line, strings
+from podium.data.io.parsing.lines import chunks_of_lines, strings
 from podium.data.queries import Queries
 from podium.numerics.pool import each
 
@@ -57,8 +58,8 @@ def read_letor(
     Notes
     -----
     The indices of a line may come in any order, but none twice. Features may be ``nan`` and ``inf``, grades must be
-    finite. Blank lines and lines that hold only a comment are skipped; lines may end in ``\\n`` or ``\\r\\n``. A file
-    must not change while it is read. Errors name file and line.
+    finite. Blank lines and lines that hold only a comment are skipped; lines may end in ``\\n`` or ``\\r\\n``. Errors
+    name file and line. How much a file may ask for is limited: see the page on files.
     """
     if np.dtype(dtype) not in (np.float32, np.float64):
         raise ValueError(f"dtype must be numpy.float32 or numpy.float64; got {dtype!r}")
@@ -81,9 +82,9 @@ class _Reader:
 
     def __init__(self, paths: list[FilePath], n_features: int | None, index_base: int, labeled: bool) -> None:
         self.paths, self.n_features, self.index_base, self.labeled = paths, n_features, index_base, labeled
-        self.buffers = [open_text(path) for path in paths]
-        self.chunks = [(file, *span) for file, buffer in enumerate(self.buffers) for span in chunks_of_lines(buffer)]
-        counts = each(kernels.survey, [(self.buffers[file], *span) for file, *span in self.chunks])
+        self.sources = [Source(path) for path in paths]
+        self.chunks = [(file, *span) for file, source in enumerate(self.sources) for span in chunks_of_lines(source)]
+        counts = each(self._survey, self.chunks)
         self.counts = np.array(counts, np.int64).reshape(-1, 3)  # documents, features, largest last index of a line
         self.n_documents, self.n_values = self.counts[:, :2].sum(axis=0).tolist()
         if self.n_documents == 0:
@@ -92,6 +93,9 @@ class _Reader:
         self.row_starts = np.append(0, np.cumsum(self.counts[:, 0]))[chunk_starts]
         integers = [np.empty(self.n_documents, np.int64) for _ in range(6)]
         self.rows = kernels.Rows._make([np.empty(self.n_documents), *integers, np.empty(self.n_documents, bool)])
+
+    def _survey(self, file: int, start: int, stop: int) -> tuple[int, int, int]:
+        return kernels.survey(self.sources[file].span(start, stop), 0, stop - start)
 
     def read_dense(self, dtype: Any) -> np.ndarray:
         width = self.n_features or max(0, int(self.counts[:, 2].max()) + 1 - self.index_base)
@@ -121,12 +125,19 @@ class _Reader:
         return matrix
 
     def _require_memory(self, width: int, itemsize: int) -> None:
-        """Refuse a matrix that cannot fit: one stray large index asks for more memory than any machine has."""
+        """Refuse a matrix that cannot fit, or that the files do not justify: one stray large index is enough for it."""
         size = self.n_documents * width * itemsize
+        if self.n_features is None and size > allowed_bytes(sum(source.stop for source in self.sources)):
+            raise ValueError(
+                f"{', '.join(map(str, self.paths))}: {self.n_documents} documents × {width} features would take "
+                f"{size / 2**30:.1f} GB, many times the size of the text; "
+                + advice("pass sparse=True, or n_features=, if the indices are right; or ", "")
+                + raise_limit("PODIUM_MAX_MB", (size >> 20) + 1)
+            )
         if hasattr(os, "sysconf") and size > os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"):
             raise ValueError(
-                f"{self.n_documents} documents × {width} features would take {size / 2**30:.0f} GB, more than this "
-                "machine has; "
+                f"{', '.join(map(str, self.paths))}: {self.n_documents} documents × {width} features would take "
+                f"{size / 2**30:.0f} GB, more than this machine has; "
                 + advice("pass sparse=True, or n_features= to find indices that are too large", "an index is too large")
             )
 
@@ -134,20 +145,30 @@ class _Reader:
         """Parse all files into the arrays; return the number of columns that were needed."""
         limit = self.n_features or kernels.LARGEST_INDEX + 1
         values = kernels.Values(data, indices, row_stop, width, self.index_base, limit, self.labeled)
-        starts = (np.cumsum(self.counts, axis=0) - self.counts)[:, :2].tolist()
-        tasks = [
-            (self.buffers[file], *span, *start, self.rows, values)
-            for (file, *span), start in zip(self.chunks, starts, strict=True)
-        ]
-        results = each(kernels.parse, tasks)
-        for (file, *_), (problem, position, *_) in zip(self.chunks, results, strict=True):
+        results = each(self._parse_chunk, [(number, values) for number in range(len(self.chunks))])
+        for (file, start, _), (problem, position, *_) in zip(self.chunks, results, strict=True):
             if problem != kernels.NO_PROBLEM:
-                raise self._problem(file, problem, position)
+                raise self._problem(file, problem, start + position)
         self.plain_qids = all(plain for _, _, plain, _ in results)
         return max(n_columns for *_, n_columns in results)
 
+    def _parse_chunk(self, number: int, values: kernels.Values) -> tuple[int, int, bool, int]:
+        """Parse one chunk; in ``self.rows``, positions are those in its file."""
+        file, start, stop = self.chunks[number]
+        content = self.sources[file].span(start, stop)
+        n_documents, n_values, _ = self.counts[number].tolist()
+        if kernels.survey(content, 0, len(content))[:2] != (n_documents, n_values):  # the arrays are made for so many
+            raise changed(self.paths[file])
+        row, slot = self.counts[:number, :2].sum(axis=0).tolist()
+        result = kernels.parse(content, 0, len(content), row, slot, self.rows, values)
+        own = slice(row, row + n_documents)
+        for positions in (self.rows.line_start, self.rows.qid_stop, self.rows.comment_start, self.rows.comment_stop):
+            positions[own] += start
+        self.rows.qid_start[own] += np.where(self.rows.qid_start[own] >= 0, start, 0)
+        return result
+
     def _problem(self, file: int, problem: int, position: int) -> ValueError:
-        token = repr(token_at(self.buffers[file], position))
+        token = repr(self.sources[file].token_at(position))
         messages = {
             kernels.BAD_LABEL: f"the grade {token} is not a number; a line reads 'grade qid:ID index:value …'",
             kernels.LABEL_NOT_FINITE: f"the grade is {token}; grades must be finite",
@@ -163,7 +184,7 @@ class _Reader:
             kernels.REPEATED_INDEX: f"the index of {token} occurs twice in this line",
             kernels.BAD_VALUE: f"the value of {token} is not a number",
         }
-        return error_at(self.paths[file], self.buffers[file], position, messages[problem])
+        return self.sources[file].error_at(position, messages[problem])
 
     def _file_of(self, row: int) -> int:
         return int(np.searchsorted(self.row_starts, row, side="right")) - 1
@@ -171,8 +192,8 @@ class _Reader:
     def _parsed_by_python(self) -> Iterator[tuple[int, np.ndarray, list[float]]]:
         """Yield row, indices and values of the few lines with a number of which the compiled parser was not sure."""
         for row in np.flatnonzero(self.rows.unsure).tolist():
-            buffer, start = self.buffers[self._file_of(row)], int(self.rows.line_start[row])
-            line = buffer[start : end_of_line(buffer, start)].tobytes()
+            source, start = self.sources[self._file_of(row)], int(self.rows.line_start[row])
+            line = source.span(start, source.end_of_line(start)).tobytes()
             features = line.partition(b"#")[0].split()
             if self.labeled or b":" not in features[0]:
                 label = features.pop(0)
@@ -197,8 +218,26 @@ class _Reader:
         return None if (starts == stops).all() else self._strings(starts, stops)
 
     def _strings(self, starts: np.ndarray, stops: np.ndarray) -> np.ndarray:
-        files = zip(self.buffers, pairwise(self.row_starts), strict=True)
-        return np.concatenate([strings(buffer, starts[a:b], stops[a:b]) for buffer, (a, b) in files])
+        lengths, longest = stops - starts, limit("PODIUM_MAX_ID")
+        if lengths.max() > longest:
+            row = int(lengths.argmax())
+            problem = f"an id of {lengths[row]} bytes; {raise_limit('PODIUM_MAX_ID', int(lengths[row]))}"
+            raise self.sources[self._file_of(row)].error_at(int(starts[row]), problem)
+        rows = pairwise(np.append(0, np.cumsum(self.counts[:, 0])).tolist())
+        spans = zip(self.chunks, rows, strict=True)
+        parts = [self._strings_of(chunk, starts[a:b], stops[a:b]) for chunk, (a, b) in spans]
+        even = len({part.dtype.kind for part in parts}) == 1  # else NumPy would make fixed widths of Python's strings
+        return np.concatenate(parts if even else [part.astype(object) for part in parts])
+
+    def _strings_of(self, chunk: tuple[int, int, int], starts: np.ndarray, stops: np.ndarray) -> np.ndarray:
+        file, start, stop = chunk
+        content = self.sources[file].span(start, stop)
+        try:
+            return strings(content, starts - start, stops - start)
+        except UnicodeDecodeError as error:
+            position = start + content.tobytes().find(error.object)  # the piece itself or the same one before it
+            where = str(self.sources[file].error_at(position, "")).removesuffix(": ")
+            raise not_utf8(where, error.object[error.start]) from None
 
 
 def _sizes(paths: list[FilePath], n_documents: list[int], group: Any) -> np.ndarray:
@@ -231,7 +270,7 @@ def _side_file(path: FilePath) -> Path:
 
 def _read_sizes(path: FilePath, data: FilePath, n_documents: int) -> np.ndarray:
     sizes = []
-    for number, line in enumerate(open_text(path).tobytes().split(b"\n"), 1):
+    for number, line in enumerate(read_bytes(path).split(b"\n"), 1):
         if text := line.strip():
             if not text.isdigit():
                 raise ValueError(f"{path}:{number}: {text.decode('utf-8', 'replace')!r} is not a number of documents")

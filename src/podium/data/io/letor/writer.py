@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
+from podium.core.texts import as_texts
 from podium.data.features import Features
 from podium.data.io.files import FilePath, writing
 from podium.data.queries import Queries
@@ -83,7 +84,7 @@ def _sparse_texts(features: Features) -> polars.Series:
 def _texts(values: np.ndarray) -> polars.Series:
     import polars as pl
 
-    return pl.Series(values.astype(str).tolist(), dtype=pl.String)
+    return pl.Series(as_texts(values), dtype=pl.String)
 
 
 def _qid_texts(queries: Queries) -> polars.Series:

@@ -6,6 +6,9 @@ from itertools import pairwise
 
 import numpy as np
 
+from podium.core.limits import limit
+from podium.core.texts import is_uneven, text_array
+from podium.data.io.files import Source, too_long_a_line
 from podium.data.io.parsing.simd import NEWLINE, WIDE, byte_at, equal_to, trailing_zeros
 from podium.numerics.compiling import njit
 
@@ -37,42 +40,45 @@ def end_of_line(buffer: np.ndarray, position: int) -> int:
     return len(buffer)
 
 
-def chunks_of_lines(buffer: np.ndarray) -> list[tuple[int, int]]:
-    """Divide the buffer into spans of whole lines, some megabytes each, for threads to work on."""
-    inner = [int(end_of_line(buffer, p)) + 1 for p in range(CHUNK_BYTES, len(buffer) - CHUNK_BYTES // 2, CHUNK_BYTES)]
-    return list(pairwise(sorted({0, *(p for p in inner if p < len(buffer)), len(buffer)})))
+def chunks_of_lines(source: Source) -> list[tuple[int, int]]:
+    """Divide a file into spans of whole lines, some megabytes each, for threads to work on."""
+    bounds, longest = [source.start], limit("PODIUM_MAX_LINE_MB") << 20
+    while bounds[-1] < source.stop:
+        enough = bounds[-1] + CHUNK_BYTES
+        stop = source.end_of_line(enough) if enough + CHUNK_BYTES // 2 < source.stop else source.stop
+        if stop - enough > longest:
+            raise source.error_at(enough, too_long_a_line(stop - enough))
+        bounds.append(stop)
+    return list(pairwise(bounds))
 
 
 def strings(buffer: np.ndarray, starts: np.ndarray, stops: np.ndarray) -> np.ndarray:
-    """Return the pieces from ``starts`` to ``stops`` as an array of strings.
+    """Return the pieces from ``starts`` to ``stops``, which are UTF-8, as an array of strings.
 
-    Bytes that are not UTF-8 appear as ``\\xNN``, so that different pieces stay different. NumPy's fixed-width strings
-    would be huge with a few very long ones among short ones: then the result is an array of Python strings.
+    NumPy's fixed-width strings would be huge with a few very long ones among short ones, and drop zeros at the end:
+    then the result is an array of Python strings.
+
+    Raises
+    ------
+    UnicodeDecodeError
     """
     lengths = stops - starts
     width = max(int(lengths.max(initial=0)), 1)
-    if width > 64 and width > 8 * lengths.mean():
-        pieces = zip(starts.tolist(), stops.tolist(), strict=True)
-        texts = np.empty(len(starts), object)
-        texts[:] = [_decode(buffer[start:stop].tobytes()) for start, stop in pieces]
-        return texts
-    characters = np.zeros((len(starts), width), np.uint32)
-    if _gather(buffer, starts, stops, characters):
-        return characters.view(f"U{width}")[:, 0]
-    return np.array([_decode(text) for text in characters.astype(np.uint8).view(f"S{width}")[:, 0].tolist()])
-
-
-def _decode(text: bytes) -> str:
-    return text.decode("utf-8", "backslashreplace")
+    if not is_uneven(width, float(lengths.mean()) if len(lengths) else 0.0):
+        characters = np.zeros((len(starts), width), np.uint32)
+        if _gather(buffer, starts, stops, characters):
+            return characters.view(f"U{width}")[:, 0]
+    pieces = zip(starts.tolist(), stops.tolist(), strict=True)
+    return text_array([buffer[start:stop].tobytes().decode("utf-8") for start, stop in pieces])
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _gather(buffer: np.ndarray, starts: np.ndarray, stops: np.ndarray, characters: np.ndarray) -> bool:
-    """Copy each piece into its row of ``characters``; return whether all of them are ASCII."""
-    ascii_only = True
+    """Copy each piece into its row of ``characters``; return whether all of them are ASCII, without zeros."""
+    plain = True
     for i in range(len(starts)):
         row, start = characters[i], starts[i]
         for j in range(stops[i] - start):
-            ascii_only &= buffer[start + j] < 0x80
+            plain &= 0 < buffer[start + j] < 0x80
             row[j] = buffer[start + j]
-    return ascii_only
+    return plain

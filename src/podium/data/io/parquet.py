@@ -1,0 +1,50 @@
+"""Reading Parquet files, which may be broken."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from podium.data.io.files import FilePath
+
+if TYPE_CHECKING:
+    import polars
+
+MAGIC = b"PAR1"
+
+
+def read_parquet(path: FilePath, columns: list[str] | None = None) -> polars.DataFrame:
+    """Read a Parquet file, or some of its columns."""
+    import polars as pl
+
+    with broken_is_an_error(path):
+        return pl.read_parquet(Path(path), columns=columns)
+
+
+def parquet_columns(path: FilePath) -> list[str]:
+    """Return the names of a Parquet file's columns."""
+    import polars as pl
+
+    with broken_is_an_error(path):
+        return list(pl.read_parquet_schema(Path(path)))
+
+
+@contextmanager
+def broken_is_an_error(path: FilePath) -> Iterator[None]:
+    """Turn whatever polars does about a broken file into a ValueError that names it."""
+    import polars as pl
+
+    try:
+        yield
+    except (pl.exceptions.PolarsError, OSError, MemoryError) as error:
+        raise _broken(path, error) from None
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":  # of Rust, which no module exports
+            raise
+        raise _broken(path, error) from None
+
+
+def _broken(path: FilePath, error: BaseException) -> ValueError:
+    return ValueError(f"{path}: broken Parquet file: {error}"[:1000])
