@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 import podium
 from podium.experiments.plan.methods import StudyMethod
 from podium.experiments.plan.search import Search
-from podium.experiments.run import runner
+from podium.experiments.run import executor
 from podium.experiments.run.workers import InProcess
 from podium.rankers.methods import METHODS, Method
 from podium.rankers.spaces import Choice, LogUniform, Uniform, as_space
@@ -141,7 +141,7 @@ def test_the_order_in_which_trials_end_changes_nothing(queries, strategy, monkey
         pytest.importorskip("optuna")
     options = {"search": strategy, "budget": 4, "seeds": 2}
     in_order = run(queries, **options)
-    monkeypatch.setattr(runner, "InProcess", LastFirst)
+    monkeypatch.setattr(executor, "InProcess", LastFirst)
     other = run(queries, **options)
     assert [(r.method, r.fold, r.seed) for r in in_order.results] == [(r.method, r.fold, r.seed) for r in other.results]
     for one, two in zip(in_order.results, other.results, strict=True):

@@ -21,6 +21,7 @@ examples:
   podium compare OHSUMED --methods all,blend --rehearse
   podium compare OHSUMED --methods listnet --run published=LTR.run --run theirs=other.run
   podium compare OHSUMED --methods lambdamart,mine:ranker --metrics map,mine:metric
+  podium compare OHSUMED --dask tcp://scheduler:8786
   podium compare OHSUMED --json > results.json
 
 The floor of every table, best-feature and random, is always included.

@@ -84,6 +84,11 @@ def add_seed_option(parser: Parser) -> None:
 def add_run_options(parser: Parser) -> None:
     """Add the options of how a comparison is run and where its results are written."""
     parser.option("--jobs N", "worker processes (default: one per core)", type=positive)
+    parser.option(
+        "--dask ADDRESS",
+        "compute on the workers of the Dask cluster whose scheduler is at this address, such as tcp://host:8786, or on "
+        "those of one started here: local (needs podium[dask])",
+    )
     parser.option("--out DIR", "folder for the results (default: podium-runs/<name of the data>)", type=Path)
     parser.option("--json", "print the results as JSON")
     parser.option("--quiet", "show no progress on standard error")
@@ -93,7 +98,9 @@ def study(arguments: argparse.Namespace, *names: str) -> dict[str, Any]:
     """Return the shared options of a comparison, and those named, as the functions for comparing take them."""
     from podium.metrics import import_metrics
 
-    given = {name: getattr(arguments, name) for name in ("methods", "convention", "search", "budget", "jobs", *names)}
+    given = {
+        name: getattr(arguments, name) for name in ("methods", "convention", "search", "budget", "jobs", "dask", *names)
+    }
     primary = arguments.primary and import_metrics([arguments.primary])[0]
     metrics = import_metrics(arguments.metrics)
     return given | {"metrics": metrics, "primary": primary, "random_state": arguments.seed}

@@ -27,6 +27,7 @@ from podium.experiments.report.rankings import explained_method, explored
 from podium.experiments.result.comparison import Comparison
 from podium.experiments.result.summary import one_per_fold
 from podium.experiments.run import explaining
+from podium.experiments.run.cluster import Cluster, open_cluster
 from podium.experiments.run.lock import locked
 from podium.experiments.run.outcomes import Result
 from podium.experiments.run.runner import Listener, Runner
@@ -55,6 +56,7 @@ def compare(
     rehearse: bool = False,
     out: str | Path | None = None,
     jobs: int | None = None,
+    dask: Any = None,
     columns: Mapping[str, Any] | None = None,
     runs: Runs | None = None,
     progress: Listener | None = None,
@@ -113,6 +115,10 @@ def compare(
     jobs : int, optional
         Worker processes; by default one per core. With 1, everything happens in this process. In a script, more than
         one needs the call to be under ``if __name__ == "__main__":``.
+    dask : address, client or "local", optional
+        Compute the trials on the workers of a Dask cluster, each one trial at a time: the address of its scheduler
+        (``"tcp://host:8786"``), a ``distributed.Client``, or ``"local"`` for a cluster of ``jobs`` processes here. The
+        figures are the same; a run may move between the two. Needs the extra ``dask``.
     columns : mapping, optional
         For CSV and Parquet: ``qid``, ``label``, ``document_id``, ``features``.
     runs : mapping from names to Run or paths, optional
@@ -154,12 +160,13 @@ def compare(
         study = Study(
             *(source, methods, *judging, strategy, random_state, seeds, options, reading), silent=judged_by.silent
         )
-        return run_study(study, out=out, jobs=jobs, progress=progress, rehearsal=rehearsal)
+        return run_study(study, out=out, jobs=jobs, progress=progress, rehearsal=rehearsal, cluster=cluster)
 
-    if rehearse:
-        (progress or Silent()).note("rehearsal: the same comparison without the test parts, to pick a method by")
-        rehearsal = on_folds_of(RehearsalFolds(source), entered, folder and folder / REHEARSAL, every[:1])
-    return on_folds_of(source, [*entered, *external], folder, every)
+    with open_cluster(dask, jobs) as cluster:
+        if rehearse:
+            (progress or Silent()).note("rehearsal: the same comparison without the test parts, to pick a method by")
+            rehearsal = on_folds_of(RehearsalFolds(source), entered, folder and folder / REHEARSAL, every[:1])
+        return on_folds_of(source, [*entered, *external], folder, every)
 
 
 def run_study(
@@ -169,6 +176,7 @@ def run_study(
     jobs: int | None = None,
     progress: Listener | None = None,
     rehearsal: Comparison | None = None,
+    cluster: Cluster | None = None,
 ) -> Comparison:
     """Compute what the folder of the run does not have yet, and write tables and report there."""
     began = time.perf_counter()
@@ -188,7 +196,7 @@ def run_study(
         store.describe(**facts, status="running", total_seconds=before)
         try:
             runner = Runner(study, store, listener)
-            results = runner.results(jobs)
+            results = runner.results(jobs, cluster)
         except KeyboardInterrupt:
             store.describe(**facts, status="interrupted", total_seconds=before + time.perf_counter() - began)
             raise

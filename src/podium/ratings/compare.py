@@ -10,6 +10,7 @@ from podium.experiments.compare import run_study, tell
 from podium.experiments.plan.domain import Domain
 from podium.experiments.plan.judges import judges
 from podium.experiments.plan.study import Study
+from podium.experiments.run.cluster import open_cluster
 from podium.experiments.run.runner import Listener
 from podium.metrics.definition import Metric
 from podium.ratings.data import Ratings
@@ -38,6 +39,7 @@ def compare_ratings(
     random_state: int = 0,
     out: str | Path | None = None,
     jobs: int | None = None,
+    dask: Any = None,
     progress: Listener | None = None,
 ) -> dict[int, Comparison]:
     """Train, choose and test rankers of ratings on the same draws, for each number ``n`` of ratings given.
@@ -60,7 +62,7 @@ def compare_ratings(
         The number of draws, each with its own seed; 1 for ``time``, which ignores ``n``.
     min_test : int
         Users with fewer than ``n + min_test`` ratings are left out.
-    metrics, primary, search, budget, random_state, out, jobs, progress
+    metrics, primary, search, budget, random_state, out, jobs, dask, progress
         As for :func:`podium.compare`. ERR counts grades from the lowest rating.
 
     Returns
@@ -81,19 +83,20 @@ def compare_ratings(
     reading = {"path": None if isinstance(data, Ratings) else str(Path(data).absolute())}
     numbers = [n] if isinstance(n, int) else list(dict.fromkeys(n))
     comparisons = {}
-    for number in numbers[:1] if protocol == "time" else numbers:
-        how = RatingProtocol(protocol, number, replicates, min_test)
-        source = RatingSource(ratings, name, how, random_state)
-        judged_by = judges(metrics, convention, primary, source)
-        tell((f"{how.folder}: {line}" for line in judged_by.notes), progress)
-        study = Study(
-            *(source, entered, judged_by.metrics, judged_by.primary, strategy, random_state, [random_state]),
-            reading=reading,
-            domain=domain,
-            silent=judged_by.silent,
-        )
-        folder = None if out is None else Path(out) / how.folder
-        comparisons[number] = run_study(study, out=folder, jobs=jobs, progress=progress)
+    with open_cluster(dask, jobs) as cluster:
+        for number in numbers[:1] if protocol == "time" else numbers:
+            how = RatingProtocol(protocol, number, replicates, min_test)
+            source = RatingSource(ratings, name, how, random_state)
+            judged_by = judges(metrics, convention, primary, source)
+            tell((f"{how.folder}: {line}" for line in judged_by.notes), progress)
+            study = Study(
+                *(source, entered, judged_by.metrics, judged_by.primary, strategy, random_state, [random_state]),
+                reading=reading,
+                domain=domain,
+                silent=judged_by.silent,
+            )
+            folder = None if out is None else Path(out) / how.folder
+            comparisons[number] = run_study(study, out=folder, jobs=jobs, progress=progress, cluster=cluster)
     return comparisons
 
 

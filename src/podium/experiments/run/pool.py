@@ -6,25 +6,23 @@ asks for, one batch after another, with the same workers and the same store.
 
 from __future__ import annotations
 
-import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Self
 
 from podium.experiments.plan.methods import Setting, StudyMethod
 from podium.experiments.plan.study import Study
 from podium.experiments.run.clock import Clock
+from podium.experiments.run.cluster import Cluster
+from podium.experiments.run.executor import Executor, open_executor
 from podium.experiments.run.forecast import Forecast
 from podium.experiments.run.outcomes import Trial
 from podium.experiments.run.runner import Listener, describe
-from podium.experiments.run.seal import VisibleFold, visible
-from podium.experiments.run.shared_folds import SharedFold
+from podium.experiments.run.seal import Viewable, visible
 from podium.experiments.run.store import Store
 from podium.experiments.run.trial import OutOfTimeError, run_trial, warm_up
-from podium.experiments.run.workers import Failure, InProcess, Task, Workers, available_cores
+from podium.experiments.run.workers import Failure, InProcess, Task
 
 SHORT = 90.0
 """Seconds; with less time than that, starting processes is not worth it."""
@@ -52,26 +50,20 @@ class TrialPool:
     """Seconds to keep for what comes after the trials."""
     keeps_scores: bool = False
     """Whether scores of the validation parts are needed, not only values."""
-    _workers: Workers | InProcess = field(default_factory=InProcess)
-    _folds: dict[str, VisibleFold | SharedFold] = field(default_factory=dict)
-    _shared: Path | None = None
-    _stack: ExitStack = field(default_factory=ExitStack)
+    cluster: Cluster | None = None
+    _executor: Executor = field(default_factory=InProcess)
+    _folds: dict[str, Viewable] = field(default_factory=dict)
     _prepared: bool = False
 
     def __enter__(self) -> Self:
-        jobs = self.jobs or available_cores()
-        if self.clock.limit < SHORT:
-            jobs = 1
-        if jobs > 1:
-            self._workers = Workers(jobs)
-            self._shared = self.store.path.parent / ".folds"
-            self._stack.callback(shutil.rmtree, self._shared, ignore_errors=True)
-        self._stack.enter_context(self._workers)
-        self.jobs = jobs
+        jobs = 1 if self.clock.limit < SHORT and self.cluster is None else self.jobs
+        self._executor = open_executor(self.store.path.parent / ".folds", jobs, self.cluster)
+        self._executor.__enter__()
+        self.jobs = self._executor.jobs
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._stack.close()
+        self._executor.__exit__()
 
     @property
     def end(self) -> float:
@@ -102,7 +94,7 @@ class TrialPool:
         if not self._prepared:
             self._prepare(waiting[0])
         end = (lambda: self.end) if self.clock.is_limited else None
-        for task, outcome in self._workers.outcomes(self._tasks(waiting), end):
+        for task, outcome in self._executor.outcomes(self._tasks(waiting), end):
             request = task.tag
             if isinstance(outcome, Failure):
                 if outcome.error.startswith(OutOfTimeError.__name__):
@@ -129,7 +121,7 @@ class TrialPool:
             if self.is_over:
                 return
             arguments = (request.method, request.setting, self._fold(request.fold), self.study.primary)
-            in_process = isinstance(self._workers, InProcess) and self.clock.is_limited
+            in_process = isinstance(self._executor, InProcess) and self.clock.is_limited
             yield Task(request, run_trial, (*arguments, self.end) if in_process else arguments)
 
     def _prepare(self, first: Request) -> None:
@@ -138,13 +130,12 @@ class TrialPool:
         self.listener.note("preparing: code is compiled on the first run only, which can take half a minute")
         arguments = (first.method, first.setting, self._fold(first.fold), self.study.primary)
         end = (lambda: self.end) if self.clock.is_limited else None
-        for _ in self._workers.outcomes([Task("preparing", warm_up, arguments)], end):
+        for _ in self._executor.outcomes([Task("preparing", warm_up, arguments)], end):
             pass  # what fails here fails again in its trials, where it is recorded
 
-    def _fold(self, name: str) -> VisibleFold | SharedFold:
+    def _fold(self, name: str) -> Viewable:
         if name not in self._folds:
             train, validation, _ = self.study.source.load(name)
-            fold = visible(name, train, validation)
-            where = None if self._shared is None else self._shared / str(self.study.source.folds.index(name))
-            self._folds[name] = fold if where is None else SharedFold.write(fold, where)
+            number = self.study.source.folds.index(name)
+            self._folds[name] = self._executor.share(visible(name, train, validation), number)
         return self._folds[name]

@@ -7,11 +7,9 @@ is done, one is selected and judged, and the result is stored, before anything e
 from __future__ import annotations
 
 import math
-import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
@@ -23,15 +21,16 @@ from podium.experiments.plan.external import run_of
 from podium.experiments.plan.methods import Setting, StudyMethod
 from podium.experiments.plan.search import Settings
 from podium.experiments.plan.study import Study
+from podium.experiments.run.cluster import Cluster
+from podium.experiments.run.executor import Executor, open_executor
 from podium.experiments.run.external import look_up
 from podium.experiments.run.forecast import Forecast
 from podium.experiments.run.outcomes import CUTOFFS, Result, Trial
-from podium.experiments.run.seal import SealedTest, SelectedTrial, VisibleFold, seal, select_trial
-from podium.experiments.run.shared_folds import SharedFold
+from podium.experiments.run.seal import SealedTest, SelectedTrial, Viewable, VisibleFold, seal, select_trial
 from podium.experiments.run.store import Store
 from podium.experiments.run.stored_model import StoredModel
 from podium.experiments.run.trial import fit_again, run_trial, warm_up, warm_up_metric
-from podium.experiments.run.workers import Failure, InProcess, Task, Workers, available_cores
+from podium.experiments.run.workers import Failure, InProcess, Task
 from podium.metrics import Metric, metric
 
 
@@ -109,11 +108,11 @@ class Runner:
         self.store = store
         self.listener = listener
         self._searches: list[OngoingSearch] = []
-        self._open: dict[str, tuple[VisibleFold | SharedFold, SealedTest]] = {}
+        self._open: dict[str, tuple[Viewable, SealedTest]] = {}
         self._under_way: dict[tuple[Any, ...], tuple[OngoingSearch, Setting]] = {}
-        self._shared: Path | None = None
+        self._executor: Executor = InProcess()
 
-    def results(self, jobs: int | None) -> list[Result]:
+    def results(self, jobs: int | None, cluster: Cluster | None = None) -> list[Result]:
         """Return the result of every method, fold and seed, computing those that no earlier run finished."""
         study = self.study
         for fold in study.source.folds:
@@ -129,9 +128,9 @@ class Runner:
         if n_left < total:
             self.listener.note(f"{total - n_left} of {total} trials were finished by an earlier run and are kept")
         if left:
-            jobs = min(jobs or available_cores(), max(n_left, 1))
             self.listener.start(total, total - n_left)
-            self._compute(left, jobs)
+            with open_executor(self.store.path.parent / ".folds", jobs, cluster, most=n_left) as self._executor:
+                self._compute(left)
         return [search.result for search in self._searches if search.result is not None]
 
     def fitted(self, result: Result) -> tuple[Any, VisibleFold]:
@@ -141,30 +140,24 @@ class Runner:
         fold, _ = seal(search.fold, *self.study.source.load(search.fold))
         return fit_again(search.method, setting, fold, self.study.primary), fold
 
-    def _compute(self, left: Sequence[OngoingSearch], jobs: int) -> None:
+    def _compute(self, left: Sequence[OngoingSearch]) -> None:
         counts: Counter[str] = Counter()
         for search in left:
             counts[search.method.name] += search.n_left
-        forecast = Forecast(counts, jobs)
-        self._shared = self.store.path.parent / ".folds" if jobs > 1 else None
-        try:
-            with Workers(jobs) if jobs > 1 else InProcess() as workers:
-                self._compile(workers, left)
-                for task, outcome in workers.outcomes(self._tasks(left)):
-                    search, setting = self._under_way.pop(task.tag)
-                    trial = self._trial(search, setting, outcome)
-                    self.store.add_trial(search.trial_key(setting), trial)
-                    search.add(setting, trial.without_scores())  # they are stored, and may be many
-                    search.advance()
-                    forecast.add(trial)
-                    self.listener.finished(describe(trial, self.study.primary), forecast.seconds_left())
-                    if search.is_complete:
-                        self._finish(search)
-        finally:
-            if self._shared is not None:
-                shutil.rmtree(self._shared, ignore_errors=True)
+        forecast = Forecast(counts, self._executor.jobs)
+        self._compile(left)
+        for task, outcome in self._executor.outcomes(self._tasks(left)):
+            search, setting = self._under_way.pop(task.tag)
+            trial = self._trial(search, setting, outcome)
+            self.store.add_trial(search.trial_key(setting), trial)
+            search.add(setting, trial.without_scores())  # they are stored, and may be many
+            search.advance()
+            forecast.add(trial)
+            self.listener.finished(describe(trial, self.study.primary), forecast.seconds_left())
+            if search.is_complete:
+                self._finish(search)
 
-    def _compile(self, workers: Workers | InProcess, left: Sequence[OngoingSearch]) -> None:
+    def _compile(self, left: Sequence[OngoingSearch]) -> None:
         """Have all code compiled before trials are timed.
 
         The metrics and two methods go first; they compile nearly all that methods have in common. Then each worker
@@ -179,7 +172,7 @@ class Runner:
             first = self.study.search.settings(method, 0).ask()
             tasks.append(Task(method.name, warm_up, (method, first, fold, primary)))
         for batch in (tasks[:3], tasks[3:]):
-            for _ in workers.outcomes(batch):
+            for _ in self._executor.outcomes(batch):
                 pass  # a method that fails here fails again in its trials, where it is recorded
 
     def _tasks(self, left: Sequence[OngoingSearch]) -> Iterator[Task | None]:
@@ -196,7 +189,8 @@ class Runner:
                 yield None
 
     def _task(self, search: OngoingSearch, setting: Setting) -> Task:
-        task = Task((*search.key, setting.number), *self._call(search, setting))
+        stays_here = bool(search.method.requires) or run_of(search.method) is not None
+        task = Task((*search.key, setting.number), *self._call(search, setting), stays_here)
         self._under_way[task.tag] = search, setting
         return task
 
@@ -232,12 +226,11 @@ class Runner:
             if trial.error is None
         ]
 
-    def _opened(self, name: str) -> VisibleFold | SharedFold:
+    def _opened(self, name: str) -> Viewable:
         """Return the fold, loaded when it is first needed."""
         if name not in self._open:
             fold, sealed = seal(name, *self.study.source.load(name))
-            where = None if self._shared is None else self._shared / str(self.study.source.folds.index(name))
-            self._open[name] = fold if where is None else SharedFold.write(fold, where), sealed
+            self._open[name] = self._executor.share(fold, self.study.source.folds.index(name)), sealed
         return self._open[name][0]
 
     def _trial(self, search: OngoingSearch, setting: Setting, outcome: Any) -> Trial:
@@ -251,10 +244,9 @@ class Runner:
         search.result = self._judged(search)
         if search.result.error is None:
             self._drop_scores(search)
-        if all(other.result is not None for other in self._searches if other.fold == search.fold):
-            fold, _ = self._open.pop(search.fold, (None, None))
-            if isinstance(fold, SharedFold):
-                fold.remove()
+        is_over = all(other.result is not None for other in self._searches if other.fold == search.fold)
+        if is_over and self._open.pop(search.fold, None) is not None:
+            self._executor.release(self.study.source.folds.index(search.fold))
 
     def _drop_scores(self, search: OngoingSearch) -> None:
         """Forget the scores of trials that were not selected, unless another method still waits for them."""

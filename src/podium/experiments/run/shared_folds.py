@@ -6,7 +6,6 @@ is what a worker may see: the test part goes without its labels.
 
 from __future__ import annotations
 
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -40,9 +39,6 @@ class SharedFold:
         train, validation = _read(self.folder / "train"), _read(self.folder / "validation")
         test = _read(self.folder / "test") if (self.folder / "test").exists() else None
         return VisibleFold(self.name, train, validation, test, self.top_grade)
-
-    def remove(self) -> None:
-        shutil.rmtree(self.folder, ignore_errors=True)
 
 
 def _write(queries: Queries, where: Path) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 from podium.data.queries import Queries
 from podium.experiments.plan.methods import Setting, StudyMethod
 from podium.experiments.run.carrying import carried_over
+from podium.experiments.run.interruption import can_be_interrupted, is_interrupted
 from podium.experiments.run.outcomes import ModelSummary, Trial
 from podium.experiments.run.seal import Viewable, VisibleFold, with_grade
 from podium.metrics import Metric
@@ -93,11 +94,11 @@ def _fit(ranker: Any, fold: VisibleFold, metric: Metric, end: float | None) -> l
     """Fit, and return the warnings raised (such as no convergence)."""
 
     def watch_clock(_: Any) -> None:
-        if end is not None and time.perf_counter() > end:
+        if is_interrupted() or (end is not None and time.perf_counter() > end):
             raise OutOfTimeError
 
     options = {"eval_set": fold.validation, "eval_metric": metric}
-    if end is not None:
+    if end is not None or can_be_interrupted():
         options["callback"] = watch_clock
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

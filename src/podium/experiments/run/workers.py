@@ -9,6 +9,7 @@ as writing the data it reads) without doing it for all of them at once.
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import sys
 import threading
@@ -18,10 +19,13 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing import connection, context, get_context, parent_process
+from pathlib import Path
 from pickle import PicklingError
 from typing import Any, Self
 
 from podium.core.wording import advice
+from podium.experiments.run.seal import VisibleFold
+from podium.experiments.run.shared_folds import SharedFold
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +35,8 @@ class Task:
     tag: Any
     function: Callable[..., Any]
     arguments: tuple[Any, ...] = ()
+    stays_here: bool = False
+    """Is it to be computed on this machine, because it reads the run's file or is hardly any work?"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,28 +58,37 @@ def available_cores() -> int:
 class InProcess:
     """Runs tasks one after another, here: for ``jobs=1``, debuggers and objects that cannot be pickled."""
 
+    jobs = 1
+
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         pass
 
+    def share(self, fold: VisibleFold, number: int) -> VisibleFold:
+        return fold
+
+    def release(self, number: int) -> None:
+        pass
+
     def outcomes(
         self, tasks: Iterable[Task | None], end: Callable[[], float] | None = None
     ) -> Iterator[tuple[Task, Any]]:
-        """Yield each task with its result or :class:`Failure`, in the order of completion."""
         for task in tasks:
             if task is None:
                 raise RuntimeError("nothing is under way that tasks could wait for")
-            yield task, _attempt(task)
+            yield task, attempt(task)
 
 
 class Workers:
-    """``jobs`` spawned processes, alive until the ``with`` block ends."""
+    """``jobs`` spawned processes, alive until the ``with`` block ends, as are the folds in ``folder``."""
 
-    def __init__(self, jobs: int) -> None:
+    def __init__(self, jobs: int, folder: Path | None = None) -> None:
+        self.jobs = jobs
         self._threads = max(1, available_cores() // jobs)
         self._workers = [_Worker() for _ in range(jobs)]
+        self._folder = folder
 
     def __enter__(self) -> Self:
         return self
@@ -81,15 +96,20 @@ class Workers:
     def __exit__(self, *_: object) -> None:
         for worker in self._workers:
             worker.stop()
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+    def share(self, fold: VisibleFold, number: int) -> SharedFold:
+        assert self._folder is not None
+        return SharedFold.write(fold, self._folder / str(number))
+
+    def release(self, number: int) -> None:
+        assert self._folder is not None
+        shutil.rmtree(self._folder / str(number), ignore_errors=True)
 
     def outcomes(
         self, tasks: Iterable[Task | None], end: Callable[[], float] | None = None
     ) -> Iterator[tuple[Task, Any]]:
-        """Yield each task with its result or :class:`Failure`, in the order of completion.
-
-        None in place of a task means that the next one depends on tasks under way: it is asked for again after one of
-        them has ended. ``end()`` is the time of ``time.perf_counter`` at which tasks under way are given up.
-        """
         waiting = iter(tasks)
         while True:
             for worker in self._workers:
@@ -129,7 +149,7 @@ class _Worker:
             spawn = get_context("spawn")
             self.pipe, theirs = spawn.Pipe()
             self.process = spawn.Process(target=_serve, args=(theirs,), daemon=True)
-            with _thread_limits(threads), _interrupts_held():
+            with _thread_limits(threads), interrupts_held():
                 self.process.start()
             theirs.close()
         self.task = task
@@ -182,19 +202,21 @@ def _serve(pipe: connection.Connection) -> None:
         except EOFError:
             return
         except Exception as error:  # such as a class that cannot be imported here
-            pipe.send(("outcome", _failure(error)))
+            pipe.send(("outcome", failure(error)))
             continue
-        pipe.send(("outcome", _attempt(task)))
+        pipe.send(("outcome", attempt(task)))
 
 
-def _attempt(task: Task) -> Any:
+def attempt(task: Task) -> Any:
+    """Return what a task returns, or its failure."""
     try:
         return task.function(*task.arguments)
     except Exception as error:
-        return _failure(error)
+        return failure(error)
 
 
-def _failure(error: Exception) -> Failure:
+def failure(error: BaseException) -> Failure:
+    """Return what is recorded of an error that is being handled."""
     message = " ".join(str(error).split())
     return Failure(f"{type(error).__name__}: {message}", traceback.format_exc())
 
@@ -234,7 +256,7 @@ def _thread_limits(threads: int) -> Iterator[None]:
 
 
 @contextmanager
-def _interrupts_held() -> Iterator[None]:
+def interrupts_held() -> Iterator[None]:
     """Start a process that Ctrl-C never reaches, not even while it starts; for this one it waits until the end."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
