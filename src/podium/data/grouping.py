@@ -4,6 +4,8 @@ from typing import Any
 
 import numpy as np
 
+from podium.numerics.compiling import njit
+
 
 def group_by_query(qid: Any, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
     """Group ``n`` rows by their query ids, queries in order of first appearance, rows of a query in their given order.
@@ -24,6 +26,23 @@ def group_by_query(qid: Any, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray
     order = np.argsort(query, kind="stable")
     offsets = np.concatenate(([0], np.cumsum(np.bincount(query)))).astype(np.int64)
     return heads[first_run], offsets, order
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def permute_rows(rows: np.ndarray, order: np.ndarray) -> None:
+    """Replace ``rows`` by ``rows[order]`` in place, one cycle of the permutation after the other."""
+    done = np.zeros(len(rows), np.bool_)
+    for first in range(len(rows)):
+        if done[first]:
+            continue
+        kept = rows[first].copy()
+        place = first
+        while order[place] != first:
+            rows[place] = rows[order[place]]
+            done[place] = True
+            place = order[place]
+        rows[place] = kept
+        done[place] = True
 
 
 def as_column(values: Any, n: int, name: str) -> np.ndarray:

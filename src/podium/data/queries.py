@@ -6,6 +6,7 @@ per document back to the caller's row order.
 """
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
@@ -14,7 +15,7 @@ from scipy import sparse
 from podium.core.feature_names import feature_name
 from podium.data.features import Features, as_features, first_not_finite
 from podium.data.frames import as_matrix, as_numbers, as_table, as_values, is_frame, require_columns
-from podium.data.grouping import as_column, group_by_query, offsets_from_sizes
+from podium.data.grouping import as_column, group_by_query, offsets_from_sizes, permute_rows
 from podium.data.normalize import normalize
 from podium.data.preferences import Preferences
 
@@ -94,6 +95,18 @@ class Queries:
         self.feature_names = None if feature_names is None else tuple(map(str, feature_names))
         if self.feature_names is not None and len(self.feature_names) != self.n_features:
             raise ValueError(f"{len(self.feature_names)} feature names for {self.n_features} features")
+
+    @classmethod
+    def of_own_rows(cls, features: np.ndarray, labels: Any = None, *, qid: Any, **others: Any) -> Self:
+        """Return queries that take over the matrix given: its rows are grouped in place, without a second matrix."""
+        qids, offsets, order = group_by_query(qid, len(features))
+        labels = None if labels is None else _as_labels(labels, len(features))
+        if order is not None:
+            permute_rows(features, order)
+            labels = None if labels is None else labels[order]
+            ids = others.get("document_ids")
+            others["document_ids"] = None if ids is None else ids[order]
+        return cls(features, labels, sizes=np.diff(offsets), **others)._replace(qids=qids, order=order)
 
     @classmethod
     def from_frame(
@@ -194,6 +207,13 @@ class Queries:
         """Return the queries numbered ``first`` to ``stop − 1``; dense features and labels are not copied."""
         start, end = int(self.offsets[first]), int(self.offsets[stop])
         return self._selected(slice(start, end), self.offsets[first : stop + 1] - start, self.qids[first:stop])
+
+    def in_blocks(self, n_values: int) -> Iterator[Self]:
+        """Yield all queries, in blocks of consecutive ones that together have about so many feature values."""
+        n_blocks = max(1, round(self.n_documents * self.n_features / n_values))
+        ends = np.searchsorted(self.offsets, np.linspace(0, self.n_documents, n_blocks + 1)[1:-1])
+        for first, stop in pairwise([0, *np.unique(ends[(ends > 0) & (ends < len(self))]).tolist(), len(self)]):
+            yield self.between(first, stop)
 
     def _selected(self, rows: Any, offsets: np.ndarray, qids: np.ndarray) -> Self:
         pairs = self.preferences

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 __all__ = ["BaseRanker"]
 
 NORMALIZATIONS = (None, "standard", *WITHIN_QUERY)
+_VALUES_AT_ONCE = 4_000_000
 _STANDARDIZATION = ("mean", "inverse_scale")
 """The arrays of a :class:`Standardization`."""
 
@@ -298,7 +299,11 @@ class BaseRanker(FittedEstimator):
 
     def _scores(self, queries: Queries) -> np.ndarray:
         """Return the model's scores; raise ValueError if one is not finite, which would have no place in a ranking."""
-        scores = self.model_.scores(self._as_trained(queries))
+        if self.normalize in WITHIN_QUERY:  # block by block: the rescaled copy of all features would double the memory
+            blocks = queries.in_blocks(_VALUES_AT_ONCE)
+            scores = np.concatenate([self.model_.scores(self._as_trained(block)) for block in blocks])
+        else:
+            scores = self.model_.scores(self._as_trained(queries))
         if not np.isfinite(scores).all():
             row = int(np.argmin(np.isfinite(scores)))
             raise ValueError(f"query {queries.qids[queries.query_of_document[row]]}, document {row}: {NOT_FINITE}")

@@ -6,19 +6,19 @@ import csv
 import io
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from podium.core.feature_names import feature_identifier
 from podium.core.limits import limit
 from podium.core.wording import LeftOutWarning, advice
-from podium.data.frames import as_table, require_columns, require_numbers
+from podium.data.frames import as_numbers, as_table, as_values, require_columns, require_numbers
 from podium.data.io.files import FilePath, decoded, first_bytes, first_line, flat_paths, read_bytes, writing
-from podium.data.io.parquet import MAGIC, read_parquet
+from podium.data.io.parquet import MAGIC, broken_is_an_error, read_parquet
 from podium.data.queries import Queries
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ __all__ = ["read_table", "write_table"]
 SEPARATORS = ",\t;|"
 TABLE_SUFFIXES = {".csv", ".tsv", ".tab", ".parquet", ".pq"}
 DOCUMENT_ID = "document_id"
+_COLUMNS_AT_A_TIME = 8
 
 
 def read_table(
@@ -60,57 +61,117 @@ def read_table(
     import polars as pl
 
     files = list(flat_paths(paths))
-    frames = [read_frame(path, [qid, document_id]) for path in files]
-    if document_id == DOCUMENT_ID and not all(DOCUMENT_ID in frame.columns for frame in frames):
+    tables = [_open_table(path, [qid, document_id]) for path in files]
+    if document_id == DOCUMENT_ID and not all(DOCUMENT_ID in table.columns for table in tables):
         document_id = None
-    if not any(frame.height for frame in frames):
+    if not any(table.height for table in tables):
         raise ValueError(f"no documents in {', '.join(map(str, files)) or 'no files'}")
     named = [name for name in (qid, label, document_id) if name is not None]
-    for path, frame in zip(files, frames, strict=True):
-        different = set(frame.columns) ^ set(frames[0].columns)
+    for table in tables:
+        different = set(table.columns) ^ set(tables[0].columns)
         if different:
-            raise ValueError(f"{path} and {files[0]} differ in their columns {', '.join(map(repr, sorted(different)))}")
-        with naming(path):
-            require_columns(frame, [*named, *(features or ())])
+            listed = ", ".join(map(repr, sorted(different)))
+            raise ValueError(f"{table.path} and {files[0]} differ in their columns {listed}")
+        with naming(table.path):
+            require_columns(table, [*named, *(features or ())])
     if features is None:
-        features = _columns_with_numbers(frames, files, named)
-    for path, frame in zip(files, frames, strict=True):
-        with naming(path):
-            hint = advice(
-                "; name the feature columns with features=, or the column of document ids with document_id=",
-                "; name the feature columns with --features, or the column of document ids with --document-column",
-            )
-            table = as_table(frame)
-            for name in features:
-                require_numbers(table[name], hint)
-            if label is not None:
-                require_numbers(table[label])
-    together = pl.concat([frame.select(frames[0].columns) for frame in frames], how="vertical_relaxed")
-    together = together.with_columns(integers_if_plain(together[qid]))
+        features = _columns_with_numbers(tables, named)
+    if not features:
+        raise ValueError(
+            f"{', '.join(map(str, files))}: no column of numbers is left for features besides "
+            + ", ".join(map(repr, named))
+        )
+    parts = [table.read(named) for table in tables]
+    if label is not None:
+        for table, part in zip(tables, parts, strict=True):
+            with naming(table.path):
+                require_numbers(as_table(part)[label])
+    together = pl.concat(parts, how="vertical_relaxed")
+    matrix = _matrix(tables, features)
     with naming(*files):
-        return Queries.from_frame(together, qid=qid, label=label, document_id=document_id, features=features)
+        return Queries.of_own_rows(
+            matrix,
+            None if label is None else as_numbers(as_table(together)[label]),
+            qid=as_values(as_table(integers_if_plain(together[qid]).to_frame())[qid]),
+            document_ids=None if document_id is None else as_values(as_table(together)[document_id]),
+            feature_names=features,
+        )
 
 
-def _columns_with_numbers(
-    frames: Sequence[polars.DataFrame], files: Sequence[FilePath], named: Sequence[str]
-) -> list[str]:
+class _Table(NamedTuple):
+    """A table, in memory or in a Parquet file of which columns are read when they are needed."""
+
+    path: FilePath
+    schema: Mapping[str, Any]
+    height: int
+    frame: polars.DataFrame | None
+
+    @property
+    def columns(self) -> list[str]:
+        return list(self.schema)
+
+    def read(self, names: Sequence[str]) -> polars.DataFrame:
+        return read_parquet(self.path, list(names)) if self.frame is None else self.frame.select(names)
+
+
+def _open_table(path: FilePath, id_columns: Sequence[str | None]) -> _Table:
+    import polars as pl
+
+    if not first_bytes(path).startswith(MAGIC):
+        frame = read_frame(path, id_columns)
+        return _Table(path, frame.schema, frame.height, frame)
+    with broken_is_an_error(path):
+        lazy = pl.scan_parquet(Path(path))
+        return _Table(path, lazy.collect_schema(), lazy.select(pl.len()).collect().item(), None)
+
+
+def _matrix(tables: Sequence[_Table], features: Sequence[str]) -> np.ndarray:
+    """Return the features as one matrix, float32 if every column is float32, else float64.
+
+    A Parquet file is read some columns at a time, so that there is little beyond the matrix itself.
+    """
+    import polars as pl
+
+    single = all(table.schema[name] == pl.Float32 for table in tables for name in features)
+    ends = np.cumsum([table.height for table in tables])
+    matrix = np.empty((int(ends[-1]), len(features)), np.float32 if single else np.float64)
+    for table, end in zip(tables, ends.tolist(), strict=True):
+        rows = matrix[end - table.height : end]
+        for start in range(0, len(features), _COLUMNS_AT_A_TIME):
+            chosen = features[start : start + _COLUMNS_AT_A_TIME]
+            columns = as_table(table.read(chosen))
+            for j, name in enumerate(chosen, start):
+                with naming(table.path):
+                    require_numbers(columns[name], _hint())
+                rows[:, j] = as_numbers(columns[name])
+    return matrix
+
+
+def _hint() -> str:
+    return advice(
+        "; name the feature columns with features=, or the column of document ids with document_id=",
+        "; name the feature columns with --features, or the column of document ids with --document-column",
+    )
+
+
+def _columns_with_numbers(tables: Sequence[_Table], named: Sequence[str]) -> list[str]:
     """Return the columns to take as features: all others that hold a number; warn of those that do not."""
-    others = [name for name in frames[0].columns if name not in named]
-    features = [name for name in others if any(_has_numbers(frame[name]) for frame in frames)]
+    others = [name for name in tables[0].columns if name not in named]
+    features = [name for name in others if any(_has_numbers(table, name) for table in tables)]
     left_out = [name for name in others if name not in features]
     if left_out:
         listed = ", ".join(map(repr, left_out))
-        where = ", ".join(map(str, files))
+        where = ", ".join(str(table.path) for table in tables)
         warnings.warn(f"{where}: columns without numbers are left out: {listed}", LeftOutWarning, stacklevel=3)
     return features
 
 
-def _has_numbers(column: polars.Series) -> bool:
+def _has_numbers(table: _Table, name: str) -> bool:
     import polars as pl
 
-    if column.dtype != pl.String:
+    if table.schema[name] != pl.String:
         return True  # or an error: dates, say, are neither numbers nor text
-    return bool(column.str.strip_chars().cast(pl.Float64, strict=False).is_not_null().any())
+    return bool(table.read([name])[name].str.strip_chars().cast(pl.Float64, strict=False).is_not_null().any())
 
 
 def write_table(queries: Queries, path: FilePath) -> None:

@@ -67,14 +67,14 @@ def read_letor(
         raise ValueError(f"n_features must be positive; got {n_features}")
     reader = _Reader(list(flat_paths(paths)), n_features, index_base=0 if zero_based else 1, labeled=labeled)
     features = reader.read_sparse(dtype) if sparse else reader.read_dense(dtype)
-    ids: dict[str, Any] = {"document_ids": reader.document_ids()}
-    if reader.have_qids():
-        if group is not None:
-            raise ValueError(f"{reader.paths[0]} has query ids (qid:…); group= is for files without them")
-        ids["qid"] = reader.qids()
-    else:
-        ids["sizes"] = _sizes(reader.paths, np.diff(reader.row_starts).tolist(), group)
-    return Queries(features, reader.rows.labels if labeled else None, **ids)
+    labels, ids = reader.rows.labels if labeled else None, reader.document_ids()
+    if not reader.have_qids():
+        sizes = _sizes(reader.paths, np.diff(reader.row_starts).tolist(), group)
+        return Queries(features, labels, sizes=sizes, document_ids=ids)
+    if group is not None:
+        raise ValueError(f"{reader.paths[0]} has query ids (qid:…); group= is for files without them")
+    make = Queries if sparse else Queries.of_own_rows
+    return make(features, labels, qid=reader.qids(), document_ids=ids)
 
 
 class _Reader:
