@@ -1,4 +1,4 @@
-"""Reading takes little memory beyond the matrix itself: ten million documents must fit beside nothing but themselves."""
+"""Reading takes little memory beyond the matrix itself: ten million documents must fit on one machine."""
 
 from __future__ import annotations
 
