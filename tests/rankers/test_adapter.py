@@ -141,7 +141,8 @@ def test_catboost_gets_group_ids(queries):
 
 
 @pytest.mark.parametrize("library", ["xgboost.XGBRanker", "catboost.CatBoostRanker"])
-def test_the_real_libraries(library, queries):
+def test_the_real_libraries(library, queries, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # CatBoost writes a folder about its training to where it is run
     module, _, name = library.partition(".")
     estimator = getattr(pytest.importorskip(module), name)(n_estimators=20)
     train, valid = queries.take(range(25)), queries.take(range(25, 40))
