@@ -138,3 +138,16 @@ def test_wrong_settings_are_refused(parameters: dict[str, object], message: str)
 def test_labels_too_large_for_the_transform_are_refused() -> None:
     with pytest.raises(ValueError, match="label 5000"):
         ListNetLoss(transform="exp2").bind([5000.0, 0.0], [0, 2])
+
+
+def test_arrays_that_are_given_again_are_read_again() -> None:
+    labels, offsets = [1, 0, 2, 0, 1], [0, 2, 5]
+    bound = ListNetLoss().bind(labels, offsets)
+    scores, gradient = np.array([0.3, -0.2, 1.0, 0.5, 0.0]), np.empty(5)
+    bound.value_and_gradient(scores, gradient=gradient)
+    for new in (scores, -scores):  # the same array with other values, then another one
+        new[:] = new[::-1].copy()
+        result, fresh = bound.value_and_gradient(new, gradient=gradient), ListNetLoss().bind(labels, offsets)
+        expected = fresh.value_and_gradient(new.copy())
+        assert result.value == expected.value
+        np.testing.assert_array_equal(gradient, expected.d_scores)

@@ -33,7 +33,7 @@ from podium.numerics.loop import (
 )
 from podium.numerics.random import streams
 
-_NO_CURVATURE = {dtype: np.empty(0, dtype) for dtype in (np.dtype(np.float32), np.dtype(np.float64))}
+_EMPTY = {dtype: np.empty(0, dtype) for dtype in (np.dtype(np.float32), np.dtype(np.float64))}
 
 __all__ = ["BoundLoss", "Loss", "LossValue"]
 
@@ -214,6 +214,15 @@ class BoundLoss:
     def _set_prepared(self, prepared: Any) -> None:
         self.prepared = prepared
         self._bound_kernel = BoundKernel(self.kernel, prepared)
+        self._last_routine: tuple[tuple[np.ndarray, ...], Routine] | None = None
+
+    def _routine(self, *arrays: np.ndarray) -> Routine:
+        """Return the kernel with its arrays laid out; trainers give the same arrays again and again."""
+        last = self._last_routine
+        if last is None or any(now is not before for now, before in zip(arrays, last[0], strict=True)):
+            last = arrays, self._bound_kernel.routine(*arrays)
+            self._last_routine = last if self._bound_kernel.is_compiled else None
+        return last[1]
 
     @cached_property
     def blocks(self) -> np.ndarray:
@@ -301,8 +310,8 @@ class BoundLoss:
             n_gradient, work = model.n_gradient, work + model.work
         sums = new_sums(len(bounds) - 1, len(parameters), n_gradient) if sums is None else sums
         lists = Lists(self.offsets, self.weights, self._all_queries if queries is None else queries)
-        curvature = _NO_CURVATURE[scores.dtype] if curvature is None else curvature
-        loss = self._bound_kernel.routine(scores, gradient, parameters, curvature)
+        curvature = _EMPTY[scores.dtype] if curvature is None else curvature
+        loss = self._routine(scores, gradient, parameters if len(parameters) else _EMPTY[parameters.dtype], curvature)
         try:
             visit(Calls.of(loss, model), lists, bounds, sums, work)
         except QueryError as fault:
@@ -317,7 +326,6 @@ class BoundLoss:
         order: np.ndarray,
         training: Training,
         n_steps: int,
-        sums: Sums | None = None,
     ) -> tuple[float, int]:
         """Take stochastic steps over the queries in ``order`` (see :func:`podium.numerics.loop.run_epoch`).
 
@@ -326,8 +334,8 @@ class BoundLoss:
         """
         n_own = self.loss.n_parameters
         parameters = training.theta[len(training.theta) - n_own :]
-        sums = new_sums(1, n_own, model.n_gradient) if sums is None else sums
-        loss = self._bound_kernel.routine(scores, gradient, parameters, _NO_CURVATURE[scores.dtype])
+        sums = new_sums(1, n_own, model.n_gradient)
+        loss = self._bound_kernel.routine(scores, gradient, parameters, _EMPTY[scores.dtype])
         try:
             return run_epoch(Calls.of(loss, model), Lists(self.offsets, self.weights, order), training, n_steps, sums)
         except QueryError as fault:

@@ -116,6 +116,8 @@ def _format(value: Any) -> str:
     return f"{value:.12g}" if isinstance(value, float | int) else str(value)
 
 
+_CLIPPED: dict[str, Any] = {"no_relevant": "one", "short_precision": "clip", "ap_cutoff": "min"}
+
 for _built_in in (
     Convention("standard"),
     Convention("letor", discount="letor", short_ndcg="zero", short_precision="zero", ties="row"),
@@ -126,18 +128,7 @@ for _built_in in (
     Convention("trec", gain="linear", ties="document_id", score_precision="single", negative="zero"),
     Convention("sklearn", gain="linear"),
     Convention("lightgbm", no_relevant="one", ap_cutoff="min", ties="row"),
-    Convention(
-        "xgboost", no_relevant="one", short_precision="clip", ap_cutoff="min", ties="row", score_precision="single"
-    ),
-    Convention(
-        "catboost",
-        gain="linear",
-        no_relevant="one",
-        no_relevant_ap="zero",
-        short_precision="clip",
-        ap_cutoff="min",
-        ties="worst",
-        stop="label",
-    ),
+    Convention("xgboost", **_CLIPPED, ties="row", score_precision="single"),
+    Convention("catboost", **_CLIPPED, gain="linear", no_relevant_ap="zero", ties="worst", stop="label"),
 ):
     CONVENTIONS[_built_in.name] = _built_in
