@@ -9,6 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from podium.data.io.batches import Batch
     from podium.data.queries import Queries
 
 DATA_HELP = "LETOR / SVMlight text (also .gz), CSV or Parquet"
@@ -190,6 +193,18 @@ def read(path: str | Path, arguments: argparse.Namespace, **by_format: Any) -> Q
     from podium.data.io.formats import read_file
 
     return read_file(path, columns(arguments), **by_format)
+
+
+def read_documents_in_batches(
+    path: str, arguments: argparse.Namespace, ranker: Any, whole_queries: bool
+) -> Iterator[Batch]:
+    """Yield documents with the features of a fitted ranker, some at a time."""
+    from podium.data.io.batches import read_batches
+
+    names = getattr(ranker, "feature_names_in_", None)
+    given: dict[str, Any] = {} if names is None else {"features": list(names)}
+    n = ranker.n_features_in_
+    return read_batches(path, columns(arguments), n_features=n, whole_queries=whole_queries, **given)
 
 
 def read_documents(path: str, arguments: argparse.Namespace, ranker: Any) -> Queries:

@@ -52,6 +52,38 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], numbers: S
         print("  ".join(cells).rstrip())
 
 
+class FileProgress:
+    """How much of a large file was read, on standard error: a bar on a terminal, a line per tenth otherwise."""
+
+    _LARGE = 64 << 20
+
+    def __init__(self, path: str) -> None:
+        self._path, self._total, self._shown = path, Path(path).stat().st_size, 0
+        self._bar: Progress | None = None
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Self:
+        if sys.stderr.isatty() and self._total >= self._LARGE:
+            from rich.console import Console
+            from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
+            parts = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
+            self._bar = self._stack.enter_context(Progress(*parts, console=Console(stderr=True), transient=True))
+            self._bar.add_task(f"reading {self._path}", total=self._total)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def show(self, read: int) -> None:
+        """Say that so many bytes were read."""
+        if self._bar is not None:
+            self._bar.update(self._bar.task_ids[0], completed=read)
+        elif self._total >= self._LARGE and 10 * read // self._total > self._shown:
+            self._shown = 10 * read // self._total
+            note(f"{self._path}: {read / 1e6:,.0f} of {self._total / 1e6:,.0f} MB")
+
+
 class Reporter:
     """Progress of a comparison on standard error: a bar on a terminal, plain lines otherwise.
 

@@ -36,11 +36,16 @@ class Source:
     """The bytes of a text file, plain or gzipped, without byte order mark, read piece by piece.
 
     Files are not mapped into memory: one that shrinks while it is read would end the process.
+
+    ``content`` is a part of the file that was read already, after so many lines.
     """
 
-    def __init__(self, path: FilePath) -> None:
-        self.path = path
+    def __init__(self, path: FilePath, content: bytes | None = None, lines_before: int = 0) -> None:
+        self.path, self.lines_before = path, lines_before
         self._unpacked: np.ndarray | None = None
+        if content is not None:
+            self._unpacked, self.start, self.stop = _frozen(content), 0, len(content)
+            return
         with open_file(path) as file:
             packed = file.read(len(_GZIP_MAGIC)) == _GZIP_MAGIC
             file.seek(0)
@@ -78,9 +83,13 @@ class Source:
 
     def error_at(self, position: int, message: str) -> ValueError:
         """Return an error that names file and line."""
-        line = 1 + sum(
-            int(np.count_nonzero(self.span(start, min(start + _PIECE, position)) == ord("\n")))
-            for start in range(self.start, position, _PIECE)
+        line = (
+            self.lines_before
+            + 1
+            + sum(
+                int(np.count_nonzero(self.span(start, min(start + _PIECE, position)) == ord("\n")))
+                for start in range(self.start, position, _PIECE)
+            )
         )
         return ValueError(f"{self.path}:{line}: {message}")
 
@@ -96,6 +105,19 @@ def open_file(path: FilePath) -> IO[bytes]:
     if not stat.S_ISREG(Path(path).stat().st_mode):
         raise ValueError(f"{path}: a folder, a pipe or a device, not a file; write the data to a file first")
     return Path(path).open("rb")
+
+
+def text_pieces(path: FilePath, size: int) -> Iterator[tuple[bytes, int]]:
+    """Yield the text of a file, plain or gzipped, some megabytes at a time; and how much of the file was read so far.
+
+    Pieces end anywhere, also within a line.
+    """
+    with open_file(path) as file:
+        packed = file.read(len(_GZIP_MAGIC)) == _GZIP_MAGIC
+        file.seek(0)
+        blocks = _unpacked(file, path, size) if packed else iter(lambda: file.read(size), b"")
+        for number, block in enumerate(blocks):
+            yield block if number else block.removeprefix(_BYTE_ORDER_MARK), file.tell()
 
 
 def changed(path: FilePath) -> ValueError:
@@ -121,12 +143,13 @@ def read_text(path: FilePath) -> str:
     return decoded(path, read_bytes(path))
 
 
-def decoded(path: FilePath, content: bytes) -> str:
+def decoded(path: FilePath, content: bytes, lines_before: int = 0) -> str:
     """Return the content of a file as text; raise ValueError, naming the line, unless it is UTF-8."""
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise not_utf8(f"{path}:{content.count(NEWLINE, 0, error.start) + 1}", content[error.start]) from None
+        line = lines_before + content.count(NEWLINE, 0, error.start) + 1
+        raise not_utf8(f"{path}:{line}", content[error.start]) from None
 
 
 def not_utf8(where: str, byte: int) -> ValueError:

@@ -58,10 +58,17 @@ def read_table(
         If a file cannot be read, with its name and line: a row of a CSV file with fewer or more fields than the header,
         for example.
     """
+    tables = [_open_table(path, [qid, document_id]) for path in flat_paths(paths)]
+    return queries_of_tables(tables, qid=qid, label=label, document_id=document_id, features=features)
+
+
+def queries_of_tables(
+    tables: Sequence[Table], *, qid: str, label: str | None, document_id: str | None, features: Sequence[str] | None
+) -> Queries:
+    """Return the queries in tables with the same columns; parameters are those of :func:`read_table`."""
     import polars as pl
 
-    files = list(flat_paths(paths))
-    tables = [_open_table(path, [qid, document_id]) for path in files]
+    files = [table.path for table in tables]
     if document_id == DOCUMENT_ID and not all(DOCUMENT_ID in table.columns for table in tables):
         document_id = None
     if not any(table.height for table in tables):
@@ -98,10 +105,11 @@ def read_table(
         )
 
 
-class _Table(NamedTuple):
+class Table(NamedTuple):
     """A table, in memory or in a Parquet file of which columns are read when they are needed."""
 
     path: FilePath
+    """Its name, for messages, and where its columns are."""
     schema: Mapping[str, Any]
     height: int
     frame: polars.DataFrame | None
@@ -114,18 +122,18 @@ class _Table(NamedTuple):
         return read_parquet(self.path, list(names)) if self.frame is None else self.frame.select(names)
 
 
-def _open_table(path: FilePath, id_columns: Sequence[str | None]) -> _Table:
+def _open_table(path: FilePath, id_columns: Sequence[str | None]) -> Table:
     import polars as pl
 
     if not first_bytes(path).startswith(MAGIC):
         frame = read_frame(path, id_columns)
-        return _Table(path, frame.schema, frame.height, frame)
+        return Table(path, frame.schema, frame.height, frame)
     with broken_is_an_error(path):
         lazy = pl.scan_parquet(Path(path))
-        return _Table(path, lazy.collect_schema(), lazy.select(pl.len()).collect().item(), None)
+        return Table(path, lazy.collect_schema(), lazy.select(pl.len()).collect().item(), None)
 
 
-def _matrix(tables: Sequence[_Table], features: Sequence[str]) -> np.ndarray:
+def _matrix(tables: Sequence[Table], features: Sequence[str]) -> np.ndarray:
     """Return the features as one matrix, float32 if every column is float32, else float64.
 
     A Parquet file is read some columns at a time, so that there is little beyond the matrix itself.
@@ -154,7 +162,7 @@ def _hint() -> str:
     )
 
 
-def _columns_with_numbers(tables: Sequence[_Table], named: Sequence[str]) -> list[str]:
+def _columns_with_numbers(tables: Sequence[Table], named: Sequence[str]) -> list[str]:
     """Return the columns to take as features: all others that hold a number; warn of those that do not."""
     others = [name for name in tables[0].columns if name not in named]
     features = [name for name in others if any(_has_numbers(table, name) for table in tables)]
@@ -166,7 +174,7 @@ def _columns_with_numbers(tables: Sequence[_Table], named: Sequence[str]) -> lis
     return features
 
 
-def _has_numbers(table: _Table, name: str) -> bool:
+def _has_numbers(table: Table, name: str) -> bool:
     import polars as pl
 
     if table.schema[name] != pl.String:
@@ -238,12 +246,23 @@ def naming(*paths: FilePath) -> Iterator[None]:
 
 def read_frame(path: FilePath, id_columns: Sequence[str | None] | None) -> polars.DataFrame:
     """Read a CSV or Parquet file; these columns of a CSV file, or all if None, are text whatever they look like."""
-    import polars as pl
-
     if first_bytes(path).startswith(MAGIC):
         return read_parquet(path)
-    separator, names = _header(path)
-    content = read_bytes(path)  # not mapped into memory: a file that shrinks then would end the process
+    # Not mapped into memory: a file that shrinks then would end the process.
+    return read_csv(path, read_bytes(path), csv_header(path), id_columns)
+
+
+def read_csv(
+    path: FilePath,
+    content: bytes,
+    header: tuple[str, list[str]],
+    id_columns: Sequence[str | None] | None,
+    lines_before: int = 0,
+) -> polars.DataFrame:
+    """Return the table in the content of a CSV file, header included, which may begin after so many lines of it."""
+    import polars as pl
+
+    separator, names = header
     # Ids are text: read as numbers, "007" and "7" would be one.
     overrides = {name: pl.String for name in names if id_columns is None or name in id_columns}
     try:
@@ -251,19 +270,19 @@ def read_frame(path: FilePath, id_columns: Sequence[str | None] | None) -> polar
     except BaseException as error:
         if not isinstance(error, pl.exceptions.PolarsError) and type(error).__name__ != "PanicException":
             raise
-        problem = _describe_bad_line(path, decoded(path, content), separator, len(names))
+        problem = _describe_bad_line(path, decoded(path, content, lines_before), separator, len(names), lines_before)
         raise ValueError(problem or f"{path}: {error}"[:1000]) from None
     if frame.columns != names:
         raise ValueError(f"{path}:1: the header cannot be read for certain: {', '.join(names)[:200]}")
     # Fields that are missing at the end of a line are read like empty ones: a short line lacks the last.
     if frame.width and frame.to_series(-1).null_count():
-        problem = _describe_bad_line(path, decoded(path, content), separator, len(names))
+        problem = _describe_bad_line(path, decoded(path, content, lines_before), separator, len(names), lines_before)
         if problem:
             raise ValueError(problem)
     return frame
 
 
-def _header(path: FilePath) -> tuple[str, list[str]]:
+def csv_header(path: FilePath) -> tuple[str, list[str]]:
     """Return the separator and the names of the columns of a CSV file."""
     line = decoded(path, first_line(path))
     if not line.strip():
@@ -298,11 +317,11 @@ def _separator(header: str) -> str:
     return max(SEPARATORS, key=header.count)
 
 
-def _describe_bad_line(path: FilePath, text: str, separator: str, n_columns: int) -> str:
+def _describe_bad_line(path: FilePath, text: str, separator: str, n_columns: int, lines_before: int) -> str:
     """Name the first line of a CSV file that has more or fewer fields than the header; return "" if there is none."""
     for number, fields in _csv_lines(path, io.StringIO(text, newline=""), separator):
         if fields and len(fields) != n_columns:
-            return f"{path}:{number}: {len(fields)} fields, but the header has {n_columns}"
+            return f"{path}:{lines_before + number}: {len(fields)} fields, but the header has {n_columns}"
     return ""
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -135,6 +135,12 @@ def write_run(path: FilePath, queries: Queries, scores: Any, tag: str = "podium"
     ids are named by their row in the caller's data, from 1 on. The file is written completely or not at all, as a gzip
     file if its name ends in ``.gz``.
     """
+    with writing(path) as file:
+        add_to_run(file, queries, scores, tag)
+
+
+def add_to_run(file: IO[bytes], queries: Queries, scores: Any, tag: str) -> None:
+    """Write the lines of some queries of a run."""
     scores = np.asarray(scores, np.float64)
     if scores.shape != (queries.n_documents,):
         raise ValueError(f"{queries.n_documents} documents need as many scores; got shape {scores.shape}")
@@ -147,13 +153,20 @@ def write_run(path: FilePath, queries: Queries, scores: Any, tag: str = "podium"
         documents = queries.group(np.arange(1, queries.n_documents + 1))
     number = queries.query_of_document
     qids = as_texts(queries.qids)
-    write_lines(path, number, [qids[q] for q in number.tolist()], as_texts(documents), scores, tag)
+    _add_lines(file, number, [qids[q] for q in number.tolist()], as_texts(documents), scores, tag)
 
 
 def write_lines(
     path: FilePath, number: np.ndarray, qids: list[str], documents: list[str], scores: np.ndarray, tag: str
 ) -> None:
-    """Write the lines of a run, given the number and id of each document's query, ids and finite scores."""
+    """Write a run, given the number and id of each document's query, ids and finite scores."""
+    with writing(path) as file:
+        _add_lines(file, number, qids, documents, scores, tag)
+
+
+def _add_lines(
+    file: IO[bytes], number: np.ndarray, qids: list[str], documents: list[str], scores: np.ndarray, tag: str
+) -> None:
     import polars as pl
 
     text = {"query": pl.String, "document": pl.String}
@@ -169,8 +182,7 @@ def write_lines(
     frame = frame.with_columns(score=scores).sort("number", "score", "document", descending=[False, True, True])
     rank = pl.int_range(1, pl.len() + 1).over("number")
     lines = frame.select(pl.format("{} Q0 {} {} {} {}", "query", "document", rank, "score", pl.lit(tag)))
-    with writing(path) as file:
-        lines.write_csv(file, include_header=False, quote_style="never")
+    lines.write_csv(file, include_header=False, quote_style="never")
 
 
 def _frame(lines: Qrels | Run, **numbers: np.ndarray) -> polars.DataFrame:

@@ -65,7 +65,8 @@ def read_letor(
         raise ValueError(f"dtype must be numpy.float32 or numpy.float64; got {dtype!r}")
     if n_features is not None and n_features < 1:
         raise ValueError(f"n_features must be positive; got {n_features}")
-    reader = _Reader(list(flat_paths(paths)), n_features, index_base=0 if zero_based else 1, labeled=labeled)
+    sources = [Source(path) for path in flat_paths(paths)]
+    reader = _Reader(sources, n_features, index_base=0 if zero_based else 1, labeled=labeled)
     features = reader.read_sparse(dtype) if sparse else reader.read_dense(dtype)
     labels, ids = reader.rows.labels if labeled else None, reader.document_ids()
     if not reader.have_qids():
@@ -77,12 +78,26 @@ def read_letor(
     return make(features, labels, qid=reader.qids(), document_ids=ids)
 
 
+def read_letor_part(source: Source, n_features: int) -> Queries | None:
+    """Read documents without their grades from a part of a file; None if there are none in it.
+
+    Where lines have no query ids, all documents are one query.
+    """
+    if not kernels.survey(source.span(source.start, source.stop), source.start, source.stop)[0]:
+        return None
+    reader = _Reader([source], n_features, index_base=1, labeled=False)
+    features = reader.read_dense(np.float32)
+    if not reader.have_qids():
+        return Queries(features, sizes=[len(features)], document_ids=reader.document_ids())
+    return Queries.of_own_rows(features, qid=reader.qids(), document_ids=reader.document_ids())
+
+
 class _Reader:
     """The files, what the first pass counts in them, and what the second pass finds besides features."""
 
-    def __init__(self, paths: list[FilePath], n_features: int | None, index_base: int, labeled: bool) -> None:
-        self.paths, self.n_features, self.index_base, self.labeled = paths, n_features, index_base, labeled
-        self.sources = [Source(path) for path in paths]
+    def __init__(self, sources: list[Source], n_features: int | None, index_base: int, labeled: bool) -> None:
+        self.sources, self.n_features, self.index_base, self.labeled = sources, n_features, index_base, labeled
+        self.paths = paths = [source.path for source in sources]
         self.chunks = [(file, *span) for file, source in enumerate(self.sources) for span in chunks_of_lines(source)]
         counts = each(self._survey, self.chunks)
         self.counts = np.array(counts, np.int64).reshape(-1, 3)  # documents, features, largest last index of a line
