@@ -1,11 +1,12 @@
 # make demo: set up and compare methods on embedded data.
 # make test: set up, lint, run the tests.   make test-extras: the tests that need optional packages or search engines.
+# make fuzz: read damaged files for minutes.
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test test-extras engines lint bench reproduce clean
+.PHONY: demo test test-extras fuzz engines lint bench reproduce clean
 
 demo: $(VENV)/.installed
 	$(BIN)/podium compare --out podium-runs/demo
@@ -34,6 +35,11 @@ engines: $(ENGINES:%=tests/engines/%/lib)
 
 tests/engines/%/lib: tests/engines/%/pom.xml
 	mvn --batch-mode --quiet --file $< dependency:copy-dependencies -DoutputDirectory=lib -DincludeScope=runtime
+
+# Damaged files of all kinds, read in child processes: FUZZ_MINUTES=60 make fuzz. What it finds goes to fuzz-findings.
+FUZZ_MINUTES ?= 5
+fuzz: $(VENV)/.installed-dev
+	$(BIN)/python tests/fuzz/run.py --minutes $(FUZZ_MINUTES) $(FUZZ_OPTIONS)
 
 # Each benchmark runs Podium and the named peers in one process and prints the ratios.
 bench: $(VENV)/.installed-bench

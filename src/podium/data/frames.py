@@ -69,7 +69,11 @@ def as_matrix(table: Any, names: Sequence[str]) -> np.ndarray:
 
 def as_numbers(column: Any) -> np.ndarray:
     """Return a column as numbers, missing values as NaN."""
+    import narwhals
+
     require_numbers(column, "; convert it first")
+    if column.dtype in (narwhals.Int128, narwhals.UInt128, narwhals.Decimal):  # NumPy has no such types
+        column = column.cast(narwhals.Float64)
     values: np.ndarray = column.to_numpy()
     return values.astype(np.float64) if values.dtype in (object, bool) else values
 

@@ -358,8 +358,7 @@ class BaseRanker(FittedEstimator):
         names = getattr(self, "feature_names_in_", None)
         fitted |= {"n_features": self.n_features_in_, "feature_names": None if names is None else list(map(str, names))}
         fitted |= {"n_queries": self.n_queries_, "n_documents": self.n_documents_}
-        within = self.normalize if self.normalize in WITHIN_QUERY else None
-        fitted |= {"scoring": {**self.model_.scoring(), "normalize": within}}
+        fitted |= {"scoring": self._scoring()}
         learned = self.standardization_
         scale = {f"standardization.{name}": getattr(learned, name) for name in _STANDARDIZATION} if learned else {}
         return fitted, {**arrays, **scale}
@@ -380,7 +379,13 @@ class BaseRanker(FittedEstimator):
                 raise ValueError(f"it has {len(names)} feature names for {n} features")
             self.feature_names_in_ = np.array(list(map(str, names)), dtype=object)
         self.n_queries_, self.n_documents_ = int(fitted["n_queries"]), int(fitted["n_documents"])
+        if "scoring" in fitted and fitted["scoring"] != self._scoring():  # which serving goes by
+            raise ValueError("what it says about scoring contradicts its parameters")
         self._expose_model()
+
+    def _scoring(self) -> dict[str, Any]:
+        """Return how the model scores, for :mod:`podium.serving`."""
+        return {**self.model_.scoring(), "normalize": self.normalize if self.normalize in WITHIN_QUERY else None}
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -13,7 +13,7 @@ import numpy as np
 from podium.core.texts import text_array
 from podium.data.io.files import FilePath, decoded, read_bytes
 from podium.data.io.parquet import parquet_columns, read_parquet
-from podium.data.io.tables import integers_if_plain
+from podium.data.io.tables import integers_if_plain, naming
 from podium.ratings.data import Ratings
 
 if TYPE_CHECKING:
@@ -51,7 +51,9 @@ def read_ratings(
         return _read_parquet(path, columns, duplicates)
     file = _TextFile(path, separator, columns)
     times = file.numbers(3) if file.table.width > 3 else None
-    return Ratings(file.ids(0), file.ids(1), file.numbers(2), times, duplicates=duplicates)
+    parts = file.ids(0), file.ids(1), file.numbers(2), times
+    with naming(path):
+        return Ratings(*parts, duplicates=duplicates)
 
 
 def _read_parquet(path: FilePath, columns: Sequence[str] | None, duplicates: str) -> Ratings:
@@ -60,10 +62,8 @@ def _read_parquet(path: FilePath, columns: Sequence[str] | None, duplicates: str
         raise ValueError(f"{path}: expected columns for user, item and rating; there are {', '.join(names) or 'none'}")
     frame = read_parquet(path, names)
     parts: dict[str, Any] = dict(zip(_PARTS, names, strict=False))
-    try:
+    with naming(path):
         return Ratings.from_frame(frame, **parts, duplicates=duplicates)
-    except ValueError as error:
-        raise ValueError(f"{path}: {error}") from None
 
 
 class _TextFile:
@@ -119,7 +119,7 @@ class _TextFile:
 
         text, separator = self._text, self._separator
         if separator == " ":
-            text = b"\n".join(b" ".join(line.split()) for line in text.splitlines())
+            text = b"\n".join(b" ".join(line.split()) for line in text.split(b"\n"))
         elif len(separator) > 1:  # polars takes one character
             text, separator = text.replace(separator.encode(), b"\t"), "\t"
         schema = dict.fromkeys(map(str, range(width)), pl.String)
@@ -129,14 +129,25 @@ class _TextFile:
             table = pl.read_csv(text, separator=separator, has_header=False, schema=schema)
         except pl.exceptions.PolarsError as error:
             raise self._ragged(text, separator, width) or ValueError(f"{self.path}: {error}") from None
-        table = table.filter(~pl.all_horizontal(pl.all().is_null()))[int(self._has_header) :]
+        blank = pl.all_horizontal(pl.all().is_null() | (pl.all().str.strip_chars(" \t\v\f\r\n") == ""))
+        table = table.filter(~blank)[int(self._has_header) :]
+        self._require_all_lines(table.height, separator.encode())
         if table.to_series(-1).is_null().any() and (ragged := self._ragged(text, separator, width)) is not None:
             raise ragged
         return table
 
+    def _require_all_lines(self, n_rows: int, separator: bytes) -> None:
+        """Raise if a line that is not blank was taken for one because all its fields are."""
+        lines = self._text.split(b"\n")
+        if b'"' in self._text or n_rows + self._has_header == len(self._lines()):
+            return
+        for number, line in enumerate(lines, 1):
+            if line.strip() and not line.replace(self._separator.encode(), b"").replace(separator, b"").strip():
+                raise ValueError(f"{self.path}:{number}: {self._expected} found empty fields")
+
     def _ragged(self, text: bytes, separator: str, width: int) -> ValueError | None:
         """Return an error for the first line that has another number of fields than the first, if there is one."""
-        for number, line in enumerate(text.splitlines(), 1):
+        for number, line in enumerate(text.split(b"\n"), 1):
             n = line.count(separator.encode()) + 1
             if line.strip() and n != width and b'"' not in line:
                 return ValueError(f"{self.path}:{number}: {self._expected} found {n} fields, not {width}")
@@ -148,7 +159,7 @@ class _TextFile:
 
     def _lines(self) -> list[int]:
         """Return the numbers, from 1, of the lines that are not blank."""
-        return [number for number, line in enumerate(self._text.splitlines(), 1) if line.strip()]
+        return [number for number, line in enumerate(self._text.split(b"\n"), 1) if line.strip()]
 
 
 def _fields(line: str, separator: str) -> list[str]:

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from podium.data.io.files import FilePath
+from podium.data.io.files import FilePath, open_file
+from podium.data.io.parquet_footer import MAGIC as MAGIC
+from podium.data.io.parquet_footer import check_footer
 
 if TYPE_CHECKING:
     import polars
-
-MAGIC = b"PAR1"
 
 
 def read_parquet(path: FilePath, columns: list[str] | None = None) -> polars.DataFrame:
     """Read a Parquet file, or some of its columns."""
     import polars as pl
 
+    check_parquet(path)
     with broken_is_an_error(path):
         return pl.read_parquet(Path(path), columns=columns)
 
@@ -27,8 +29,18 @@ def parquet_columns(path: FilePath) -> list[str]:
     """Return the names of a Parquet file's columns."""
     import polars as pl
 
+    check_parquet(path)
     with broken_is_an_error(path):
         return list(pl.read_parquet_schema(Path(path)))
+
+
+def check_parquet(path: FilePath) -> None:
+    """Raise ValueError if a file's footer would make a reader allocate what it cannot."""
+    with open_file(path) as file:
+        try:
+            check_footer(file, os.fstat(file.fileno()).st_size)
+        except ValueError as error:
+            raise _broken(path, error) from None
 
 
 @contextmanager
