@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 import shutil
 import sys
+import textwrap
+import threading
 from functools import partial
 from pathlib import Path
 
@@ -13,8 +16,13 @@ import pytest
 
 import podium
 from podium.experiments.plan.code import SOURCES, code_digest, reached
+from podium.experiments.plan.domain import QUERIES
 from podium.experiments.plan.identity import Identity, digest
+from podium.experiments.plan.search import Search
 from podium.experiments.plan.study import TRIAL
+from podium.experiments.run.seal import seal
+from podium.experiments.run.trial import run_trial
+from podium.metrics import metric
 from podium.rankers.methods import METHODS
 
 LISTNET = [TRIAL, METHODS["listnet"].build.__module__]
@@ -178,3 +186,126 @@ def test_code_without_a_source_file_is_known_by_its_bytecode(code):
         return identity(names["made"])
 
     assert known("0.5") == known("0.5") != known("-0.5")
+
+
+USES = {
+    "mine_ranker.py": """
+        import mine_module
+        from mine_names import helper
+        from mine_package import part
+        SCALE = 2.0
+        TABLE = {"a": [1, 2]}
+
+        def local(x):
+            return x * SCALE
+
+        class Base:
+            def sign(self):
+                return 1
+
+        class Mine(Base):
+            def fit(self, queries):
+                from mine_late import late
+                return self
+            def predict(self, queries):
+                return local(helper(mine_module.shift(part.f(TABLE["a"][0])))) * self.sign()
+        """,
+    "mine_module.py": "import mine_deeper\ndef shift(x):\n    return x + mine_deeper.OFFSET\n",
+    "mine_deeper.py": "OFFSET = 1\n",
+    "mine_names.py": "FACTOR = 3\ndef helper(x):\n    return x * FACTOR\n",
+    "mine_package/__init__.py": "",
+    "mine_package/part.py": "from . import other\ndef f(x):\n    return other.g(x)\n",
+    "mine_package/other.py": "def g(x):\n    return x\n",
+    "mine_late.py": "late = 1\n",
+    "mine_unused.py": "x = 1\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "counts"),
+    [
+        ("mine_ranker.py", "SCALE = 2.0", "SCALE = -2.0", True),
+        ("mine_ranker.py", "[1, 2]", "[-1, 2]", True),
+        ("mine_ranker.py", "return x * SCALE", "return -x * SCALE", True),
+        ("mine_ranker.py", "return 1", "return -1", True),
+        ("mine_module.py", "x + mine", "x - mine", True),
+        ("mine_deeper.py", "OFFSET = 1", "OFFSET = -1", True),
+        ("mine_names.py", "FACTOR = 3", "FACTOR = -3", True),
+        ("mine_package/other.py", "return x", "return -x", True),
+        ("mine_late.py", "late = 1", "late = -1", True),
+        ("mine_unused.py", "x = 1", "x = 2", False),
+    ],
+)
+def test_what_the_users_code_uses_counts_wherever_it_stands(tmp_path, monkeypatch, file, old, new, counts):
+    """Each change below flips a result; the source of the class itself stays the same."""
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+
+    def known():
+        for name in [name for name in sys.modules if name.startswith("mine_")]:
+            monkeypatch.delitem(sys.modules, name)
+        importlib.invalidate_caches()
+        return identity(importlib.import_module("mine_ranker").Mine())  # before fit imports the last one
+
+    for name, text in USES.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(textwrap.dedent(text))
+    before, again = known(), known()
+    assert before == again
+    changed_text = (tmp_path / file).read_text().replace(old, new)
+    assert changed_text != (tmp_path / file).read_text()
+    (tmp_path / file).write_text(changed_text)
+    assert (known() != before) == counts
+
+
+def polars_ranker(x):
+    import polars
+
+    return polars.Series(x)
+
+
+def test_versions_of_other_packages_count(monkeypatch):
+    from podium.experiments.plan import identity as module
+
+    before = identity(polars_ranker)
+    monkeypatch.setattr(module, "_version", lambda root: "0.0.0")
+    assert identity(polars_ranker) != before
+    assert {"numpy", "scipy", "numba", "scikit-learn", "lightgbm"} <= set(module.package_versions())
+
+
+class Locked:
+    """An object that nothing can be said about."""
+
+    __slots__ = ("lock",)
+
+    def __init__(self):
+        self.lock = threading.Lock()
+
+
+def test_what_cannot_be_described_is_never_taken_for_something_stored():
+    one = Locked()
+    assert identity(one) == identity(one)
+    assert "known to process" in str(Identity(one).description)
+    itself: list = []
+    itself.append(itself)
+    assert identity(itself)  # and an object that holds itself ends
+
+
+def test_all_code_that_a_trial_executes_is_in_its_digest(queries):
+    """Found by watching two trials: every function of Podium that ran is of a module that the digest follows."""
+    fold, _ = seal("f", queries.take(range(10)), queries.take(range(10, 20)), queries.take(range(20, 30)))
+    for name in ("regression", "lambdamart"):
+        method = QUERIES.study_method(name, None, {"normalize": "standard"})
+        setting = Search().settings(method, 0).ask()
+        run_trial(method, setting, fold, metric("ndcg@5"))
+        ran: set[str] = set()
+        sys.setprofile(lambda frame, event, arg, ran=ran: ran.add(frame.f_code.co_filename))
+        try:
+            run_trial(method, setting, fold, metric("ndcg@5"))
+        finally:
+            sys.setprofile(None)
+        files = {Path(file).relative_to(SOURCES) for file in ran if Path(file).is_relative_to(SOURCES)}
+        modules = {".".join(["podium", *file.with_suffix("").parts]).removesuffix(".__init__") for file in files}
+        start = {TRIAL, *Identity([method.build, method.on_queries]).modules, *Identity(metric("ndcg@5")).modules}
+        assert "podium.experiments.run.trial" in modules
+        assert modules - {"podium"} <= reached(start)
