@@ -1,11 +1,13 @@
 """Random generators and seeds from the ``random_state`` that a user gives."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 RandomState = int | np.random.Generator | np.random.RandomState | None
 
 
-def as_generator(random_state: RandomState) -> np.random.Generator:
+def as_generator(random_state: RandomState | Sequence[int]) -> np.random.Generator:
     """Return a random generator from None, an integer or either kind of NumPy generator."""
     if isinstance(random_state, np.random.RandomState):
         return np.random.default_rng(random_state.randint(2**31 - 1))
@@ -16,5 +18,7 @@ def as_generator(random_state: RandomState) -> np.random.Generator:
 
 
 def seed_of(random_state: RandomState) -> int:
-    """Return the seed for a loss that draws numbers: the ranker's own if that is an integer, else 0."""
-    return int(random_state) if isinstance(random_state, int | np.integer) else 0
+    """Return a seed, for what keys its random numbers by one: an integer as it is; from None or a generator, drawn."""
+    if isinstance(random_state, int | np.integer) and not isinstance(random_state, bool):
+        return int(random_state)
+    return int(as_generator(random_state).integers(2**31))

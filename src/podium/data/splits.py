@@ -5,13 +5,14 @@ from typing import Any, overload
 
 import numpy as np
 
+from podium.core.random_state import RandomState, as_generator
 from podium.data.queries import Queries
 
 __all__ = ["k_folds", "train_test_split"]
 
 
 def train_test_split(
-    queries: Queries, test_size: float = 0.25, *, random_state: int | None = None
+    queries: Queries, test_size: float = 0.25, *, random_state: RandomState = None
 ) -> tuple[Queries, Queries]:
     """Divide whole queries at random into a training and a test part; both keep the order of the queries."""
     if not 0 < test_size < 1:
@@ -20,10 +21,10 @@ def train_test_split(
     return queries.take(part == 0), queries.take(part == 1)
 
 
-def random_parts(n_queries: int, shares: Sequence[float], *, random_state: int | None = None) -> np.ndarray:
+def random_parts(n_queries: int, shares: Sequence[float], *, random_state: RandomState = None) -> np.ndarray:
     """Return the part of each query, (n_queries,): 1, 2, … for those with these shares of all, 0 for the rest."""
     part = np.zeros(n_queries, np.int64)
-    shuffled = np.random.default_rng(random_state).permutation(n_queries)
+    shuffled = as_generator(random_state).permutation(n_queries)
     sizes = [round(share * n_queries) for share in shares]
     if min(sizes) < 1 or sum(sizes) >= n_queries:
         listed = " and one of ".join(f"{share:.0%}" for share in shares)
@@ -35,13 +36,13 @@ def random_parts(n_queries: int, shares: Sequence[float], *, random_state: int |
 
 @overload
 def k_folds(
-    queries: Queries, k: int = 5, *, random_state: int | None = None
+    queries: Queries, k: int = 5, *, random_state: RandomState = None
 ) -> Iterator[tuple[Queries, Queries, Queries]]: ...
 @overload
 def k_folds(
-    queries: int, k: int = 5, *, random_state: int | None = None
+    queries: int, k: int = 5, *, random_state: RandomState = None
 ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]: ...
-def k_folds(queries: Queries | int, k: int = 5, *, random_state: int | None = None) -> Iterator[tuple[Any, ...]]:
+def k_folds(queries: Queries | int, k: int = 5, *, random_state: RandomState = None) -> Iterator[tuple[Any, ...]]:
     """Yield the training, validation and test part of each fold, rotating as LETOR does.
 
     Queries are dealt at random into ``k`` equal parts. Fold f tests on part f, validates on the part before it and
@@ -66,7 +67,7 @@ def k_folds(queries: Queries | int, k: int = 5, *, random_state: int | None = No
     if n_queries < k:
         raise ValueError(f"{n_queries} queries cannot be dealt into {k} folds; use at most {n_queries} folds")
     part = np.arange(n_queries) % k
-    np.random.default_rng(random_state).shuffle(part)
+    as_generator(random_state).shuffle(part)
     for fold in range(k):
         validation = (fold - 1) % k
         masks = (part != fold) & (part != validation), part == validation, part == fold

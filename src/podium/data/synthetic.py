@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from podium.core.random_state import RandomState, as_generator
 from podium.data.queries import Queries
 
 __all__ = ["make_queries"]
@@ -12,7 +13,7 @@ def make_queries(
     n_documents: int = 50,
     n_features: int = 25,
     n_grades: int = 3,
-    random_state: int | None = 0,
+    random_state: RandomState = 0,
     *,
     noise: float = 0.5,
     vary_sizes: bool = True,
@@ -39,7 +40,7 @@ def make_queries(
     """
     if min(n_queries, n_documents, n_features, n_grades) < 1:
         raise ValueError("n_queries, n_documents, n_features and n_grades must be at least 1")
-    rng = np.random.default_rng(random_state)
+    rng = as_generator(random_state)
     half = n_documents // 2
     sizes = np.full(n_queries, n_documents)
     if vary_sizes:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from podium.core.random_state import as_generator
+from podium.core.random_state import seed_of
 from podium.data.queries import Queries
 from podium.experiments.compare import Silent
 from podium.experiments.run.clock import Clock
@@ -107,9 +107,7 @@ class Auto(BaseRanker):
 
     def _train(self, given: TrainingInput) -> Fit:
         listener, clock = self._guides
-        seed = self.random_state if isinstance(self.random_state, int | np.integer) else None
-        seed = int(as_generator(self.random_state).integers(2**31)) if seed is None else int(seed)
-        selection = Selection(self, given, listener, clock, seed)
+        selection = Selection(self, given, listener, clock, seed_of(self.random_state))
         self.pick_, self.choice_ = selection.run()
         return Fit(_PickModel(self.pick_), self.pick_.loss_parameters_, self.pick_.convergence_)
 

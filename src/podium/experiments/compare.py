@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from podium.core.random_state import RandomState, seed_of
 from podium.data.io.run_scores import ListedDocuments
 from podium.data.queries import Queries
 from podium.experiments.plan.domain import QUERIES, QUICK, Methods
@@ -51,7 +52,7 @@ def compare(
     protocol: str | Protocol | None = None,
     search: str | Search = "grid",
     budget: int | None = None,
-    random_state: int = 0,
+    random_state: RandomState = 0,
     seeds: int | Sequence[int] = 1,
     rehearse: bool = False,
     out: str | Path | None = None,
@@ -100,8 +101,9 @@ def compare(
         How hyper-parameters are searched for; the last needs the extra ``search``.
     budget : int, optional
         Trials that each method has on each fold, for the searches that draw.
-    random_state : int
-        Seeds the protocol and every method; the same seed gives the same figures whatever ``jobs`` is.
+    random_state : int, generator or None
+        Seeds the protocol and every method; the same seed gives the same figures whatever ``jobs`` is. With None or a
+        generator a seed is drawn; ``configuration.seed`` says which.
     seeds : int or sequence of int
         With how many seeds (from ``random_state`` on), or with which, methods that depend on one are repeated. Figures
         are then means over seeds, and their spread over seeds is reported apart from that over queries.
@@ -132,7 +134,10 @@ def compare(
         A method that fails does not end the comparison: its row says why.
     """
     strategy = search if isinstance(search, Search) else Search(search, budget)
-    every = list(range(random_state, random_state + seeds)) if isinstance(seeds, int) else list(dict.fromkeys(seeds))
+    random_state = seed_of(random_state)
+    n_seeds = int(seeds) if isinstance(seeds, int | np.integer) else 0
+    listed = () if isinstance(seeds, int | np.integer) else seeds
+    every = list(dict.fromkeys([*range(random_state, random_state + n_seeds), *map(int, listed)]))
     if not every:
         raise ValueError("give at least one seed")
     if folds is not None and protocol is not None:

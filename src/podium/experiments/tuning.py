@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from podium.core.random_state import RandomState, seed_of
 from podium.core.user_objects import import_user_object, is_user_object
 from podium.data.queries import Queries
 from podium.experiments.compare import Silent, warn
@@ -59,7 +60,7 @@ def tune(
     folds: int = 5,
     normalize: str | None = "standard",
     settings: Mapping[str, Any] | None = None,
-    random_state: int = 0,
+    random_state: RandomState = 0,
     out: str | Path | None = None,
     jobs: int | None = 1,
     progress: Listener | None = None,
@@ -123,7 +124,7 @@ def tune(
     >>> ranker.tuning_.parameters, ranker.trials_.shape[0]
     ({'l2': 0.001}, 6)
     """
-    clock = clock or Clock(minutes)
+    clock, random_state = clock or Clock(minutes), seed_of(random_state)
     listener = progress or Silent()
     measure, notes = first_that_tells(named(metric, convention), eval_set if eval_set is not None else queries)
     for line in notes:

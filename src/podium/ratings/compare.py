@@ -5,6 +5,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from podium.core.random_state import RandomState, seed_of
 from podium.experiments import Comparison, Search
 from podium.experiments.compare import run_study, tell
 from podium.experiments.plan.domain import Domain
@@ -36,7 +37,7 @@ def compare_ratings(
     primary: str | Metric | None = None,
     search: str | Search = "grid",
     budget: int | None = None,
-    random_state: int = 0,
+    random_state: RandomState = 0,
     out: str | Path | None = None,
     jobs: int | None = None,
     dask: Any = None,
@@ -70,6 +71,7 @@ def compare_ratings(
     dict
         One :class:`Comparison` per n; with ``out``, each has a folder of its own.
     """
+    random_state = seed_of(random_state)
     ratings, name = (data, "ratings") if isinstance(data, Ratings) else (read_ratings(data), dataset_name(Path(data)))
     if len(ratings) == 0:
         raise ValueError(f"{name}: there are no ratings to compare on")

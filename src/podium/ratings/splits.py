@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 
 from podium.core.parameters import require_choice, require_count
+from podium.core.random_state import RandomState, as_generator, seed_of
 from podium.data.grouping import places_within
 from podium.ratings.data import Ratings
 
 __all__ = ["given_n", "held_out_users", "leave_one_out", "time_split"]
 
-Seed = int | Sequence[int]
+Seed = RandomState | Sequence[int]
 """A seed of :func:`numpy.random.default_rng`."""
 
 
@@ -75,7 +76,7 @@ def held_out_users(
             f"a share of {test_size} of the {len(eligible)} users with at least {n} + {min_test} ratings is {n_test} "
             f"users to hold out of {ratings.n_users}: choose a smaller n or min_test, or another test_size"
         )
-    rng = np.random.default_rng(random_state)
+    rng = as_generator(random_state)
     is_test = np.zeros(ratings.n_users, bool)
     is_test[rng.permutation(eligible)[:n_test]] = True
     tested = ratings.take_users(is_test)
@@ -145,7 +146,7 @@ def replicates(
     ratings: Ratings,
     protocol: str | Callable[..., RatingSplit] = "given-n",
     n_replicates: int = 10,
-    random_state: int = 0,
+    random_state: RandomState = 0,
     **options: Any,
 ) -> Iterator[RatingSplit]:
     """Yield splits by the same protocol with different seeds: number i has the seed (random_state, i)."""
@@ -158,7 +159,8 @@ def replicates(
             raise ValueError("a split by time is not random: there is only one replicate")
         yield time_split(ratings, **options)
     else:
-        yield from (protocol(ratings, random_state=(random_state, i), **options) for i in range(n_replicates))
+        seed = seed_of(random_state)
+        yield from (protocol(ratings, random_state=(seed, i), **options) for i in range(n_replicates))
 
 
 def hold_out(ratings: Ratings, share: float = 0.2, random_state: Seed = 0) -> tuple[Ratings, Ratings]:
@@ -188,6 +190,6 @@ def _long_enough(ratings: Ratings, at_least: int, need: str) -> tuple[Ratings, i
     return ratings.take_users(enough), int((~enough).sum())
 
 
-def random_places(offsets: np.ndarray, random_state: Seed | np.random.Generator) -> np.ndarray:
+def random_places(offsets: np.ndarray, random_state: Seed) -> np.ndarray:
     """(n_ratings,) place, from 0, of each rating in a random order of its user's ratings."""
-    return places_within(offsets, np.random.default_rng(random_state).random(offsets[-1]))
+    return places_within(offsets, as_generator(random_state).random(offsets[-1]))

@@ -3,6 +3,7 @@
 import numpy as np
 
 from podium.core.parameters import require_count, require_number
+from podium.core.random_state import RandomState, as_generator
 from podium.ratings.data import Ratings
 
 __all__ = ["make_ratings"]
@@ -17,7 +18,7 @@ def make_ratings(
     n_items: int = 100,
     n_ratings: int | None = None,
     n_grades: int = 5,
-    random_state: int | None = 0,
+    random_state: RandomState = 0,
     *,
     n_factors: int = 3,
     taste: float = 0.7,
@@ -45,7 +46,7 @@ def make_ratings(
         require_count(name, count)
     require_number("taste", taste, at_least=0)
     require_number("noise", noise, at_least=0)
-    rng = np.random.default_rng(random_state)
+    rng = as_generator(random_state)
     n = 30 * n_users if n_ratings is None else n_ratings
     sizes = _sizes(rng, n_users, n_items, n, min(min_ratings, n_items))
     quality = rng.standard_normal(n_items)
