@@ -53,10 +53,23 @@ def test_a_regressor_of_scikit_learn_is_adapted(queries):
     assert comparison.results[0].parameters["alpha"] in (0.1, 10.0)
 
 
-def test_the_footer_does_not_speak_for_own_rankers(queries):
-    described = str(run(queries, {"ridge": Ridge(), "listnet": None}, folds=3))
-    assert "deviation (ridge: as configured by you)." in " ".join(described.split())
-    assert "configured by you" not in str(run(queries, ["listnet"]))
+def test_the_footer_tells_how_own_rankers_rescale_features(queries):
+    own = {
+        "ridge": Ridge(),
+        "within": podium.Regression(normalize="minmax"),
+        "same": podium.Regression(),
+        "raw": podium.Regression(normalize=None),
+        "both": (podium.Regression(), {"normalize": ["standard", "zscore"]}),
+        "feature": Feature(0),
+        "regression": None,
+    }
+    told = " ".join(str(run(queries, own, folds=3)).split())
+    assert (
+        "Features: standardized by the training part's mean and deviation (ridge, raw: as they are; within: rescaled "
+        "to [0, 1] within each query; both: as the search chose; feature: as it does itself)."
+    ) in told
+    alone = " ".join(str(run(queries, ["regression"], normalize=None)).split())
+    assert "Features: as they are." in alone
 
 
 def test_a_method_of_the_users_is_like_a_built_in_one(queries):

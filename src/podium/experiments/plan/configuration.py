@@ -47,6 +47,8 @@ class MethodFacts:
     """What its rankers are made by: see :mod:`podium.experiments.plan.identity`."""
     code: str = ""
     """Digest of the code of its trials."""
+    features: str | None = None
+    """How a ranker of the user's rescales features, if that is known: ``standard``, …, ``none``, ``searched``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

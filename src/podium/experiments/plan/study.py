@@ -18,10 +18,11 @@ from podium.experiments.plan.configuration import (
 )
 from podium.experiments.plan.domain import QUERIES, Domain
 from podium.experiments.plan.identity import Identity, digest, package_versions
-from podium.experiments.plan.methods import StudyMethod
+from podium.experiments.plan.methods import CloneOf, StudyMethod
 from podium.experiments.plan.search import Search
 from podium.experiments.plan.sources import Source
 from podium.metrics import Metric
+from podium.rankers.adapter import adapt
 from podium.rankers.spaces import as_space
 from podium.version import __version__
 
@@ -88,4 +89,17 @@ class Study:
             requires=list(method.requires),
             ranker=ranker.description[:2],
             code=code_digest(modules),
+            features=_rescaling(method),
         )
+
+
+def _rescaling(method: StudyMethod) -> str | None:
+    """Return how a ranker of the user's own rescales features; None if only it knows, or if the study says so."""
+    if not isinstance(method.build, CloneOf):
+        return None
+    if any(name.rpartition("__")[2] == "normalize" for name in method.grid):
+        return "searched"
+    if method.on_queries is adapt:
+        return "none"
+    own = getattr(method.build.ranker, "normalize", False)
+    return None if own is False else str(own).lower()

@@ -208,16 +208,22 @@ def _normalization(comparison: Comparison) -> str:
     """Return a sentence on the features, where there are some."""
     if "normalize" not in comparison.configuration.options:
         return ""
-    how = comparison.configuration.options["normalize"]
     described = {
         "minmax": "rescaled to [0, 1] within each query",
         "zscore": "standardized within each query",
         "standard": "standardized by the training part's mean and deviation",
+        "none": "as they are",
+        "searched": "as the search chose",
+        None: "as it does itself",
     }
-    methods = comparison.configuration.methods.items()
-    own = [name for name, facts in methods if facts.family == "own" and "normalize" not in facts.fixed]
-    except_own = f" ({', '.join(own)}: as configured by you)" if own else ""
-    return f" Features: {described.get(how, 'as they are')}{except_own}."
+    how = described[str(comparison.configuration.options["normalize"]).lower()]
+    others: dict[str, list[str]] = {}
+    for name, facts in comparison.configuration.methods.items():
+        own = described[facts.features] if facts.family == "own" and "normalize" not in facts.fixed else how
+        if own != how:
+            others.setdefault(own, []).append(name)
+    apart = "; ".join(f"{', '.join(names)}: {own}" for own, names in others.items())
+    return f" Features: {how}{f' ({apart})' * bool(apart)}."
 
 
 def _pipe_row(cells: list[str]) -> str:

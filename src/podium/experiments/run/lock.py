@@ -12,12 +12,20 @@ from pathlib import Path
 def locked(folder: Path) -> Iterator[None]:
     """Hold a folder: a second run in it is refused meanwhile. The lock ends with the process, however that ends."""
     folder.mkdir(parents=True, exist_ok=True)
-    lock = sqlite3.connect(folder / ".lock", timeout=0.0, isolation_level=None)
+    path = folder / ".lock"
+    try:
+        lock = sqlite3.connect(path, timeout=0.0, isolation_level=None)
+    except sqlite3.OperationalError as error:
+        raise OSError(f"{path}: {error}; the folder of a run must be writable") from error
     try:
         lock.execute("BEGIN EXCLUSIVE")  # an empty database: SQLite knows how to lock a file on every system
-    except sqlite3.OperationalError:
+    except sqlite3.OperationalError as error:
         lock.close()
-        raise ValueError(f"another comparison is running in {folder}; wait for it or choose another folder") from None
+        if error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY:
+            raise ValueError(
+                f"another comparison is running in {folder}; wait for it or choose another folder"
+            ) from None
+        raise OSError(f"{path}: {error}; the folder of a run must be writable") from error
     try:
         yield
     finally:
