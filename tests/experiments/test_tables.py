@@ -144,3 +144,17 @@ def test_a_table_without_any_result():
     assert c.best is None
     assert "failed" in str(c)
     assert "failed" in markdown(c)
+
+
+def test_markdown_has_no_links_of_strangers() -> None:
+    from podium.experiments.result.table import _safe
+
+    assert _safe("a|b") == r"a\|b"
+    assert _safe("[x](javascript:1) ![p](q)") == r"\[x\](javascript:1) !\[p\](q)"
+    assert _safe(r"\[x](y)") == r"\\\[x\](y)"  # a backslash of theirs does not undo ours
+    assert _safe("https://evil.example www.evil.example me@evil.example") == (
+        "https&#58;//evil.example www&#46;evil.example me&#64;evil.example"
+    )
+    assert _safe("<http://evil>") == "&lt;http&#58;//evil>"
+    assert _safe("two\nlines `code`") == r"two lines \`code\`"
+    assert _safe("ndcg@10 p < 0.05") == "ndcg@10 p < 0.05"

@@ -3,6 +3,7 @@
 import gzip
 import os
 import stat
+import threading
 import weakref
 import zlib
 from collections.abc import Iterator, Sequence
@@ -19,6 +20,7 @@ FilePath = str | os.PathLike[str]
 
 NEWLINE = b"\n"
 _PIECE = 1 << 20
+_scratch = threading.local()
 _GZIP_MAGIC = b"\x1f\x8b"
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
@@ -70,6 +72,21 @@ class Source:
                 raise changed(self.path)
             content += more
         return _frozen(content)
+
+    def passing(self, start: int, stop: int) -> np.ndarray:
+        """Return bytes like :meth:`span`, valid until the next call in the same thread: memory is used again."""
+        if self._unpacked is not None or not hasattr(os, "preadv"):
+            return self.span(start, stop)
+        size = stop - start
+        if len(getattr(_scratch, "memory", b"")) < size:
+            _scratch.memory = bytearray(size)
+        memory, done = memoryview(_scratch.memory)[:size], 0
+        while done < size:
+            read = os.preadv(self._handle, [memory[done:]], start + done)
+            if not read:
+                raise changed(self.path)
+            done += read
+        return _frozen(memory.toreadonly())
 
     def end_of_line(self, position: int) -> int:
         """Return the position after the next newline, or the end of the text."""
@@ -204,7 +221,7 @@ class _TooMuchError(Exception):
     pass
 
 
-def _frozen(content: bytes) -> np.ndarray:
+def _frozen(content: bytes | memoryview) -> np.ndarray:
     return np.frombuffer(content, np.uint8)  # read-only, which gives compiled parsers one type
 
 

@@ -227,9 +227,14 @@ def _normalization(comparison: Comparison) -> str:
 
 
 def _pipe_row(cells: list[str]) -> str:
-    return "| " + " | ".join(_safe(cell.replace("|", "\\|")) for cell in cells) + " |"
+    return "| " + " | ".join(map(_safe, cells)) + " |"
 
 
 def _safe(text: str) -> str:
-    """Return text in which Markdown finds no HTML: ``<`` may stay where no name of an element follows."""
-    return re.sub(r"<(?=[A-Za-z/!?])", "&lt;", text)
+    """Return text on one line in which Markdown finds no HTML, links, pictures, code or ends of cells.
+
+    ``<`` may stay where no name of an element follows. Addresses are not even links without brackets.
+    """
+    text = re.sub(r"([\\\[\]`|])", r"\\\1", " ".join(text.splitlines()))
+    text = re.sub(r"<(?=[A-Za-z/!?])", "&lt;", text)
+    return re.sub(r"(?i)(?<=[a-z]):(?=//)|(?<=www)\.|@(?=\w+\.)", lambda found: f"&#{ord(found[0])};", text)

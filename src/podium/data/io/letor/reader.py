@@ -110,7 +110,7 @@ class _Reader:
         self.rows = kernels.Rows._make([np.empty(self.n_documents), *integers, np.empty(self.n_documents, bool)])
 
     def _survey(self, file: int, start: int, stop: int) -> tuple[int, int, int]:
-        return kernels.survey(self.sources[file].span(start, stop), 0, stop - start)
+        return kernels.survey(self.sources[file].passing(start, stop), 0, stop - start)
 
     def read_dense(self, dtype: Any) -> np.ndarray:
         width = self.n_features or max(0, int(self.counts[:, 2].max()) + 1 - self.index_base)
@@ -170,7 +170,7 @@ class _Reader:
     def _parse_chunk(self, number: int, values: kernels.Values) -> tuple[int, int, bool, int]:
         """Parse one chunk; in ``self.rows``, positions are those in its file."""
         file, start, stop = self.chunks[number]
-        content = self.sources[file].span(start, stop)
+        content = self.sources[file].passing(start, stop)
         n_documents, n_values, _ = self.counts[number].tolist()
         if kernels.survey(content, 0, len(content))[:2] != (n_documents, n_values):  # the arrays are made for so many
             raise changed(self.paths[file])
@@ -246,7 +246,7 @@ class _Reader:
 
     def _strings_of(self, chunk: tuple[int, int, int], starts: np.ndarray, stops: np.ndarray) -> np.ndarray:
         file, start, stop = chunk
-        content = self.sources[file].span(start, stop)
+        content = self.sources[file].passing(start, stop)
         try:
             return strings(content, starts - start, stops - start)
         except UnicodeDecodeError as error:
