@@ -87,6 +87,35 @@ def test_a_long_id(file, monkeypatch, tmp_path) -> None:
         assert peak(read, path) < 60 * MEGABYTE
 
 
+def test_a_quote_that_is_never_closed_is_looked_through_once(file, monkeypatch) -> None:
+    from podium.data.io import batches
+
+    monkeypatch.setattr(batches, "PIECE", 300_000)
+    monkeypatch.setenv("PODIUM_MAX_LINE_MB", "1")
+    path = file('qid,label,a\n1,1,"1\n' + "1,1,1\n" * 500_000, "t.csv")
+    read = batches.read_batches(path, {}, n_features=1, whole_queries=False)
+    with pytest.raises(ValueError, match=r"t\.csv:2: a line of 1 MB or more"):
+        list(read)
+
+
+@pytest.mark.parametrize("n_rows", [2**40, -1, 2**62])
+def test_a_parquet_file_that_claims_many_rows(tmp_path, n_rows) -> None:
+    """The number of rows, 3 of 1 byte, is replaced within the footer."""
+    path = tmp_path / "t.parquet"
+    pl.DataFrame({"qid": [1, 1, 2], "label": [0, 1, 2], "a": [0.5, 0.25, 0.125]}).write_parquet(path)
+    content = path.read_bytes()
+    length = int.from_bytes(content[-8:-4], "little")
+    body, footer = content[: -8 - length], content[-8 - length : -8]
+    zigzag, number = 2 * n_rows if n_rows >= 0 else -2 * n_rows - 1, b""
+    while zigzag >= 0x80:
+        number += bytes([zigzag & 0x7F | 0x80])
+        zigzag >>= 7
+    footer = footer.replace(b"\x16\x06", b"\x16" + number + bytes([zigzag]))  # every i64 of 3
+    path.write_bytes(body + footer + len(footer).to_bytes(4, "little") + content[-4:])
+    with pytest.raises(ValueError, match=r"t\.parquet: broken Parquet file: it claims"):
+        read_table(path)
+
+
 # ---- ids stay apart
 
 

@@ -9,11 +9,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from podium.core.limits import limit
 from podium.core.texts import as_texts
-from podium.data.io.files import NEWLINE, FilePath, Source, first_bytes, text_pieces
+from podium.data.io.files import NEWLINE, FilePath, Source, first_bytes, text_pieces, too_long_a_line
 from podium.data.io.formats import is_table, read_file
 from podium.data.io.letor.reader import read_letor_part
-from podium.data.io.parquet import MAGIC, broken_is_an_error
+from podium.data.io.parquet import MAGIC, broken_is_an_error, check_parquet
 from podium.data.io.tables import DOCUMENT_ID, Table, csv_header, queries_of_tables, read_csv
 from podium.data.queries import Queries
 
@@ -108,6 +109,7 @@ def _parquet_frames(path: FilePath, names: Mapping[str, Any]) -> Iterator[tuple[
     import polars as pl
 
     size = Path(path).stat().st_size
+    check_parquet(path)
     with broken_is_an_error(path):
         lazy = pl.scan_parquet(Path(path))
         n_rows = lazy.select(pl.len()).collect().item()
@@ -126,18 +128,30 @@ def _whole_lines(path: FilePath, *, quotes: bool) -> Iterator[tuple[bytes, int, 
 
     A line end between quotes, in a CSV file, ends no line.
     """
-    rest, lines_before, read = b"", 0, 0
+    rest, lines_before, read, longest = b"", 0, 0, limit("PODIUM_MAX_LINE_MB") << 20
     for block, read in text_pieces(path, PIECE):
         text = rest + block
-        end = text.rfind(NEWLINE) + 1
-        while quotes and end and text.count(b'"', 0, end) % 2:
-            end = text.rfind(NEWLINE, 0, end - 1) + 1
+        end = _end_of_whole_lines(text, quotes)
+        if len(text) - end > longest:
+            line = lines_before + text.count(NEWLINE, 0, end) + 1
+            raise ValueError(f"{path}:{line}: {too_long_a_line(len(text) - end)}")
         if end:
             yield text[:end], lines_before, read
             lines_before += text.count(NEWLINE, 0, end)
         rest = text[end:]
     if rest.strip():
         yield rest, lines_before, read
+
+
+def _end_of_whole_lines(text: bytes, quotes: bool) -> int:
+    """Return where the last line that is complete ends."""
+    end = text.rfind(NEWLINE) + 1
+    odd = text.count(b'"', 0, end) % 2 if quotes else 0
+    while odd and end:
+        before = text.rfind(NEWLINE, 0, end - 1) + 1
+        odd ^= text.count(b'"', before, end) % 2
+        end = before
+    return end
 
 
 def _with_whole_queries(path: FilePath, pieces: Iterator[tuple[Queries, int]]) -> Iterator[tuple[Queries, int]]:

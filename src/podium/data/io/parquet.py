@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +15,10 @@ from podium.data.io.parquet_footer import check_footer
 
 if TYPE_CHECKING:
     import polars
+
+
+_checked: deque[tuple[int, ...]] = deque(maxlen=16)
+"""The state of the files whose footers were found sound."""
 
 
 def read_parquet(path: FilePath, columns: list[str] | None = None) -> polars.DataFrame:
@@ -37,10 +42,14 @@ def parquet_columns(path: FilePath) -> list[str]:
 def check_parquet(path: FilePath) -> None:
     """Raise ValueError if a file's footer would make a reader allocate what it cannot."""
     with open_file(path) as file:
-        try:
-            check_footer(file, os.fstat(file.fileno()).st_size)
-        except ValueError as error:
-            raise _broken(path, error) from None
+        status = os.fstat(file.fileno())
+        state = status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
+        if state not in _checked:  # large files are read some columns at a time
+            try:
+                check_footer(file, status.st_size)
+            except ValueError as error:
+                raise _broken(path, error) from None
+            _checked.append(state)
 
 
 @contextmanager

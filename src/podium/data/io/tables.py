@@ -18,7 +18,7 @@ from podium.core.limits import limit
 from podium.core.wording import LeftOutWarning, advice
 from podium.data.frames import as_numbers, as_table, as_values, require_columns, require_numbers
 from podium.data.io.files import FilePath, decoded, first_bytes, first_line, flat_paths, read_bytes, writing
-from podium.data.io.parquet import MAGIC, broken_is_an_error, read_parquet
+from podium.data.io.parquet import MAGIC, broken_is_an_error, check_parquet, read_parquet
 from podium.data.queries import Queries
 
 if TYPE_CHECKING:
@@ -128,6 +128,7 @@ def _open_table(path: FilePath, id_columns: Sequence[str | None]) -> Table:
     if not first_bytes(path).startswith(MAGIC):
         frame = read_frame(path, id_columns)
         return Table(path, frame.schema, frame.height, frame)
+    check_parquet(path)
     with broken_is_an_error(path):
         lazy = pl.scan_parquet(Path(path))
         return Table(path, lazy.collect_schema(), lazy.select(pl.len()).collect().item(), None)
