@@ -10,8 +10,9 @@ from podium.cli import options
 HELP = "compile what serving a model needs, so that processes start quickly"
 DESCRIPTION = """\
 Compile the functions that podium.serving needs for a model and keep them beside the installed package, or in
-$NUMBA_CACHE_DIR; the folder may be read-only afterwards. Run it where the model will be served, for instance when building a container image: the cache
-holds code for this processor and these versions of Python and Numba. Models without trees have nothing to compile."""
+$NUMBA_CACHE_DIR; the folder may be read-only afterwards. Run it where the model will be served, for instance when
+building a container image: the cache holds code for this processor and these versions of Python and Numba. Models
+without trees have nothing to compile."""
 EXAMPLES = """\
 examples:
   podium compile model.podium
