@@ -13,6 +13,7 @@ from podium.data.io.run_scores import ListedDocuments, file_names, scores_in, wr
 from podium.data.io.trec import read_run
 from podium.experiments import Comparison
 from podium.experiments.plan.external import EXTERNAL
+from podium.experiments.report.page_data import page_data
 
 from ..feature_ranker import Feature
 
@@ -65,8 +66,11 @@ def test_a_run_of_the_same_scores_is_a_row_with_the_same_figures(queries, tmp_pa
         assert row.method == found.best or row.p_value is not None
         assert found.pick != "published"
         assert found.configuration.methods["published"].family == EXTERNAL
-        assert "published" in found.to_html()
-        assert "published" in str(found)
+        assert 'data-method="published"' in found.to_html()
+        assert np.isnan(row.seconds)  # nobody knows, so it is not the fastest either
+        assert page_data(found)["methods"][[r.method for r in found.rows].index("published")]["seconds"] is None
+        json.dumps(found.to_dict(), allow_nan=False)
+        assert "Runs that were made elsewhere, with nothing trained or chosen here: published." in str(found)
 
 
 def test_it_takes_part_in_runs_that_are_stored_and_is_looked_up_again_if_it_changed(queries, tmp_path):
@@ -90,7 +94,7 @@ def test_what_does_not_fit_is_counted_and_said(named, tmp_path):
     kept = [line for line in lines if line.split()[2] not in ("doc-0", "doc-1")]
     more = [f"{named.qids[0]} Q0 other 99 1e9 tag\n", "unheard-of Q0 x 1 1.0 tag\n"]
     (tmp_path / "part.run").write_text("".join([*kept, *more]))
-    with pytest.warns(UserWarning, match="theirs: 1 queries of the run are not among the test queries"):
+    with pytest.warns(UserWarning, match="theirs: 1 query of the run is not among the test queries"):
         found = run(named, {"a": Feature(0)}, runs={"theirs": tmp_path / "part.run"}, out=tmp_path / "run")
     assert found.failed == []
     (said,) = [row.warnings for row in found.rows if row.method == "theirs"]
@@ -98,7 +102,7 @@ def test_what_does_not_fit_is_counted_and_said(named, tmp_path):
         "2 documents of the data are not in the run and rank last",
         "1 document of the run is not in the data and is left out",
     ]
-    assert found.to_dict()["notes"] == ["theirs: 1 queries of the run are not among the test queries and are left out"]
+    assert found.to_dict()["notes"] == ["theirs: 1 query of the run is not among the test queries and is left out"]
     assert Comparison.load(tmp_path / "run").notes == found.notes
     scores[:2] = -1.0  # last, and equal
     first = podium.evaluate(named, scores, metrics=["map"])

@@ -234,7 +234,10 @@ def unknown_queries(study: Study, results: Sequence[Result]) -> list[str]:
     for method in study.methods:
         run = run_of(method)
         n = 0 if run is None else len(set(run.qids.astype(str).tolist()) - tested)
-        lines += [f"{method.name}: {n} queries of the run are not among the test queries and are left out"] if n else []
+        what = "1 query of the run is not among the test queries and is left out"
+        if n > 1:
+            what = f"{n:,} queries of the run are not among the test queries and are left out"
+        lines += [f"{method.name}: {what}"] if n else []
     return lines
 
 

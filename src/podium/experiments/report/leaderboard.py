@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from html import escape
+from math import isnan
 from typing import TYPE_CHECKING
 
 from podium.experiments.report.html import bullets, cell, head, method_row, section, table, whisker
@@ -80,7 +81,8 @@ def _filters(comparison: Comparison, *, with_published: bool) -> str:
 
 
 def _row(comparison: Comparison, row: MethodSummary, metrics: list[str], low: float, high: float) -> str:
-    time = cell(seconds(row.seconds), f"all {seconds(row.search_seconds)}", kind="number", value=row.seconds)
+    every = "" if isnan(row.search_seconds) else f"all {seconds(row.search_seconds)}"
+    time = cell(seconds(row.seconds), every, kind="number", value=row.seconds)
     if not row.estimates:
         n_failed = len({result.fold for result in row.failures})
         reason = f"failed in {n_failed} of {len(comparison.folds)} folds: {row.failures[0].error}"

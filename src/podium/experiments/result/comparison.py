@@ -364,12 +364,13 @@ class Comparison:
 
     def _row(self, method: str, estimates: dict[str, Estimate], test: statistics.Paired | None) -> MethodSummary:
         results = tuple(self._of(method))
+        unknown = np.nan if self.configuration.methods[method].family == EXTERNAL else 0.0
         return MethodSummary(
             method,
             estimates,
             test,
-            seconds=float(np.mean([result.seconds for result in results])),
-            search_seconds=float(sum(result.search_seconds for result in results)),
+            seconds=unknown + float(np.mean([result.seconds for result in results])),
+            search_seconds=unknown + float(sum(result.search_seconds for result in results)),
             results=results,
             seed_spread=self._seed_spread(method) if estimates else {},
         )

@@ -34,9 +34,9 @@ def _flat(comparison: Comparison, row: MethodSummary) -> dict[str, Any]:
             flat[f"{name} sd of seeds"] = row.seed_spread.get(name)
     return flat | {
         f"p ({primary})": row.p_value,
-        f"{primary} on validation": None if np.isnan(row.validation) else row.validation,
-        "seconds": row.seconds,
-        "search seconds": row.search_seconds,
+        f"{primary} on validation": _known(row.validation),
+        "seconds": _known(row.seconds),
+        "search seconds": _known(row.search_seconds),
         "chosen": row.chosen,
         "error": row.failures[0].error if row.failures else None,
         "notes": "; ".join(comparison.notes) or None,
@@ -103,10 +103,14 @@ def _plain(row: MethodSummary) -> dict[str, Any]:
         "method": row.method,
         "metrics": {name: asdict(estimate) for name, estimate in row.estimates.items()},
         "p_value": row.p_value,
-        "validation": None if np.isnan(row.validation) else row.validation,
+        "validation": _known(row.validation),
         "seed_spread": row.seed_spread,
-        "seconds": row.seconds,
-        "search_seconds": row.search_seconds,
+        "seconds": _known(row.seconds),
+        "search_seconds": _known(row.search_seconds),
         "parameters": {r.fold: r.parameters for r in row.results[::-1] if r.error is None},
         "errors": {r.fold: r.error for r in row.failures},
     }
+
+
+def _known(value: float) -> float | None:
+    return None if np.isnan(value) else value

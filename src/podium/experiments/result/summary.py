@@ -37,7 +37,7 @@ class MethodSummary:
     against_best: Paired | None
     """Compared with the best on the primary metric; None for the best, and for a method that failed."""
     seconds: float
-    """Training time of the selected model, mean over folds."""
+    """Training time of the selected model, mean over folds; NaN for a run that was made elsewhere."""
     search_seconds: float
     """Training time of all trials on all folds."""
     results: tuple[Result, ...]

@@ -5,8 +5,10 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Sequence
+from math import isnan
 from typing import TYPE_CHECKING
 
+from podium.experiments.plan.external import EXTERNAL
 from podium.experiments.result.published import PairedTable, paired_tables
 from podium.experiments.result.summary import LEVELS, MethodSummary
 
@@ -44,6 +46,8 @@ def notes(comparison: Comparison) -> list[str]:
         f"Hyper-parameters chosen on the validation part by {comparison.primary}; the test part was evaluated once."
         + _normalization(comparison),
     ]
+    if external := [name for name, facts in comparison.configuration.methods.items() if facts.family == EXTERNAL]:
+        lines.append(f"Runs that were made elsewhere, with nothing trained or chosen here: {', '.join(external)}.")
     if len(comparison.seeds) > 1:
         lines.append(
             f"Methods that depend on a seed: mean over {len(comparison.seeds)} seeds; the intervals do not include "
@@ -190,6 +194,9 @@ def units(comparison: Comparison) -> str:
 
 
 def seconds(value: float) -> str:
+    """Return a time with as many digits as matter; a dash if it is not known."""
+    if isnan(value):
+        return "–"
     return f"{value:.0f}" if value >= 100 else f"{value:.1f}" if value >= 1 else f"{value:.2f}"
 
 

@@ -3,7 +3,7 @@ function cost(box) {
   const shown = methods
     .filter((method) => method.name !== "random" || styleOf(method.name))
     .map((method) => ({ ...method, x: Math.max(method.seconds, 0.001), y: method.means[data.primary][0] }))
-    .filter((method) => method.y !== null);
+    .filter((method) => method.y !== null && method.seconds !== null); // of a run made elsewhere it is not known
   if (!shown.length) return [];
   const front = [];
   for (const method of [...shown].sort((one, other) => one.x - other.x || other.y - one.y)) {
