@@ -104,3 +104,13 @@ def test_what_cannot_go_on(queries, fresh):
     ]:
         with pytest.raises(ValueError, match=message):
             ranker.fit(data, init=init)
+
+
+@pytest.mark.filterwarnings("ignore:L-BFGS did not converge")
+def test_parameters_of_the_loss_are_taken_over(queries):
+    first = podium.PairTies().fit(queries)
+    assert abs(first.loss_parameters_ - podium.PairTies()._loss().initial_parameters()).max() > 0.1
+    again = podium.PairTies(max_iter=1).fit(queries, init=first)
+    np.testing.assert_allclose(again.loss_parameters_, first.loss_parameters_, atol=1e-3)
+    other = podium.ListNet(max_iter=1).fit(queries, init=first)  # has none of its own
+    assert len(other.loss_parameters_) == 0

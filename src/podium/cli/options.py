@@ -123,6 +123,10 @@ def add_part_option(parser: Parser) -> None:
         default=[],
         dest="parts",
     )
+    parser.option(
+        "--module MODULE:NAME",
+        "for a model of PyTorch: the module, or the class or function that makes it, of the architecture trained",
+    )
 
 
 def load_model(arguments: argparse.Namespace, path: str | None = None) -> Any:
@@ -132,12 +136,20 @@ def load_model(arguments: argparse.Namespace, path: str | None = None) -> Any:
 
     path = path or str(arguments.model)
     try:
-        return load(path, parts={name: import_user_object(name) for name in arguments.parts})
+        supplied = {"module": _torch_module(arguments.module)} if arguments.module else {}
+        return load(path, parts={name: import_user_object(name) for name in arguments.parts}, **supplied)
     except MissingPartsError as error:
         wanted = " ".join(f"--part {name}" for name in error.names)
         raise ValueError(
             f"{path} names code that is not Podium's, which is imported only if you say so: {wanted}"
         ) from None
+
+
+def _torch_module(name: str) -> Any:
+    from podium.core.user_objects import import_user_object
+
+    found = import_user_object(name)
+    return found if hasattr(found, "state_dict") and not isinstance(found, type) else found()
 
 
 def positive_list(text: str) -> list[int]:

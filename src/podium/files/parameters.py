@@ -17,6 +17,7 @@ import numpy as np
 import podium
 from podium.core.registry import is_registered, registered
 from podium.core.user_objects import is_user_object, user_object_name
+from podium.core.wording import advice
 from podium.files.archive import require_plain
 from podium.metrics import Metric, metric
 from podium.version import __version__
@@ -122,7 +123,8 @@ class Decoder:
 
     def _supplied(self, name: str) -> Any:
         if name not in self.supplied:
-            raise ValueError(f"its {name} is code, which a model file does not hold: load(path, {name}=...)")
+            how = advice(f"load(path, {name}=...)", f"--{name} FILE:NAME names it, where NAME in FILE.py makes it")
+            raise ValueError(f"its {name} is code, which a model file does not hold: {how}")
         self.used.add(name)
         return self.supplied[name]
 

@@ -155,6 +155,8 @@ class BaseRanker(FittedEstimator):
         folded = self._standardize(queries, scorer)
         if given.init is not None and given.init.standardization is not None:
             self.standardization_ = given.init.standardization  # its weights are those of features on that scale
+        if given.init is not None:
+            loss = given.init.continued(loss)
         problem = Problem(
             loss=loss,
             scorer=scorer,
@@ -271,7 +273,7 @@ class BaseRanker(FittedEstimator):
                 f"{name} learns a {wanted.__name__}, and init is a {type(init.model_).__name__}: "
                 "training can only go on with the same kind of model"
             )
-        return Start(init.model_, init.standardization_)
+        return Start(init.model_, init.standardization_, type(init._loss()), init.loss_parameters_)
 
     def _needs_lists(self) -> bool:
         """Return whether a document's score depends on the other documents of its query."""
@@ -299,11 +301,9 @@ class BaseRanker(FittedEstimator):
 
     def _scores(self, queries: Queries) -> np.ndarray:
         """Return the model's scores; raise ValueError if one is not finite, which would have no place in a ranking."""
-        if self.normalize in WITHIN_QUERY:  # block by block: the rescaled copy of all features would double the memory
-            blocks = queries.in_blocks(_VALUES_AT_ONCE)
-            scores = np.concatenate([self.model_.scores(self._as_trained(block)) for block in blocks])
-        else:
-            scores = self.model_.scores(self._as_trained(queries))
+        # Block by block where features are rescaled: a copy of all of them would double the memory.
+        blocks = queries.in_blocks(_VALUES_AT_ONCE) if self.normalize in WITHIN_QUERY else [queries]
+        scores = np.concatenate([self.model_.scores(self._as_trained(block)) for block in blocks])
         if not np.isfinite(scores).all():
             row = int(np.argmin(np.isfinite(scores)))
             raise ValueError(f"query {queries.qids[queries.query_of_document[row]]}, document {row}: {NOT_FINITE}")

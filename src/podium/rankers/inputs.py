@@ -2,12 +2,15 @@
 
 import warnings
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from podium.data.queries import Queries
+from podium.losses.base import Loss
 from podium.metrics import Metric
 from podium.scorers.base import Model
 from podium.scorers.standardization import Standardization
@@ -21,6 +24,16 @@ class Start:
     model: Model
     standardization: Standardization | None
     """Applied to the features before the model, where its scorer does not take it into the model."""
+    loss: type
+    loss_parameters: np.ndarray
+
+    def continued(self, loss: Loss) -> Loss:
+        """Return the loss, its own parameters starting where the other training ended, if that was of the same loss."""
+        if type(loss) is not self.loss or len(self.loss_parameters) != loss.n_parameters:
+            return loss
+        started = copy(loss)
+        started.initial_parameters = partial(np.array, self.loss_parameters)  # type: ignore[method-assign]
+        return started
 
 
 @dataclass(frozen=True, slots=True)
