@@ -89,9 +89,7 @@ def cofirank(given: OneList, prepared: Any, out: Derivatives) -> float:
     if not has_order or ideal == 0.0:
         return 0.0
     # Scores in double precision from here on: near a tie, a share must not vanish in the rounding of a large score.
-    lead = np.empty(n)
-    for i in range(n):
-        lead[i] = scores[i] - shares[i]
+    lead = scores - shares
     order = np.empty(n, np.uint32)
     descending(lead, order)
     value = 1.0

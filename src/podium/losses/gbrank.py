@@ -76,10 +76,7 @@ def gbrank(given: OneList, prepared: Any, out: Derivatives) -> float:
     scores, q = given.scores, given.query
     hinges, all_targets, ties, weights = prepared
     targets = own(all_targets, given)
-    lead = np.empty(len(scores))
-    for i in range(len(scores)):
-        lead[i] = scores[i] - targets[i]
-    value = ranksvm(OneList(lead, q, given.start, given.parameters), hinges, out)
+    value = ranksvm(OneList(scores - targets, q, given.start, given.parameters), hinges, out)
     if ties[q] > 0.0:
         order, bounds = own_groups(hinges.groups, given)
         value += _pull_together(scores, order, bounds, ties[q], out)

@@ -148,8 +148,7 @@ def intervals(given: OneList, prepared: Any, out: Derivatives) -> float:
         value = _separate(scores, order, best_first, targets, settings, out.gradient)
     else:
         out.gradient[:] = 0.0
-    for i in range(len(out.curvature)):
-        out.curvature[i] = 1.0 if len(best_first) > 2 else 0.0
+    out.curvature[:] = 1.0 if len(best_first) > 2 else 0.0
     if weight > 0.0:
         value += add_regression(scores, targets, weight, out)
     return value

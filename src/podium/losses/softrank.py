@@ -158,8 +158,7 @@ def softrank(given: OneList, prepared: Any, out: Derivatives) -> float:
             result[rivals[a]] -= change * inverse_scale
             result[j] += change * inverse_scale
             d_log_sigma += change * z[a]
-    for i in range(n):
-        out.gradient[i] = result[i]
+    out.gradient[:] = result
     out.d_parameters[:] = d_log_sigma
     return value + 1.0 if says_something else value
 

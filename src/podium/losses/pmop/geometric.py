@@ -23,20 +23,16 @@ def pmop_geometric(given: OneList, prepared: Any, out: Derivatives) -> float:
     if not all_finite(scores):
         return np.nan  # the caller says which query it is
     order, bounds = own_groups(prepared[0], given)
-    by_grade, result = np.empty(n), np.zeros(n)
-    for i in range(n):
-        by_grade[i] = scores[order[i]]
+    by_grade, result = scores[order].astype(np.float64), np.zeros(n)
     derivative, membership = np.empty(n), np.empty(n)
     value = 0.0
     for k in range(len(bounds) - 1):
         first_left, size = bounds[k], bounds[k + 1] - bounds[k]
         left = by_grade[first_left:]
         value += log_subset_sum(left, derivative[first_left:], membership[first_left:])
-        for i in range(first_left, n):
-            result[i] += derivative[i]
+        result[first_left:] += derivative[first_left:]
         for i in range(first_left, bounds[k + 1]):
             value -= by_grade[i] / size
             result[i] -= 1.0 / size
-    for i in range(n):
-        out.gradient[order[i]] = result[i]
+    out.gradient[order] = result
     return value

@@ -42,9 +42,7 @@ def pmop_sampled(given: OneList, prepared: Chains, out: Derivatives) -> float:
         return np.nan  # the caller says which query it is
     order, bounds = own_groups(prepared.groups, given)
     stream = prepared.streams[given.query : given.query + 1].copy()
-    by_grade, result, terms = np.empty(n), np.zeros(n), np.empty(n)
-    for i in range(n):
-        by_grade[i] = scores[order[i]]
+    by_grade, result, terms = scores[order].astype(np.float64), np.zeros(n), np.empty(n)
     members, shuffled = np.empty(n, np.bool_), np.empty(n, np.int64)
     value = 0.0
     for k in range(len(bounds) - 1):
@@ -60,8 +58,7 @@ def pmop_sampled(given: OneList, prepared: Chains, out: Derivatives) -> float:
             else:
                 step(potential, left, chosen, prepared.corrected, stream, shuffled[:n_left])
         value += add_slope(potential, left, chosen, 1.0, slope)
-    for i in range(n):
-        out.gradient[order[i]] = result[i]
+    out.gradient[order] = result
     return value
 
 

@@ -1,4 +1,4 @@
-"""Markov chains over the non-empty subsets of a list, for ordered-partition models whose normaliser is not summed.
+"""Markov chains over the non-empty subsets of a list, for ordered-partition models whose normalizer is not summed.
 
 A state is a mask (N,) of members. Both built-in potentials depend on a subset only through its size and the sum of a
 term per member, so a move changes them in constant time:
@@ -19,9 +19,7 @@ ARITHMETIC, GEOMETRIC = 0, 1
 @njit(error_model="numpy")
 def fill_terms(kind: int, scores: Array, terms: Array) -> None:
     """Write the term of each document; scores are shifted by their maximum, which changes no ratio of potentials."""
-    top = scores[0]
-    for i in range(len(scores)):
-        top = max(top, scores[i])
+    top = scores.max()
     for i in range(len(scores)):
         shifted = float(scores[i]) - top
         # A floor keeps the logarithm of a subset of hopeless documents finite.

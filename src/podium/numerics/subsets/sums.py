@@ -1,6 +1,6 @@
 """Sums over all non-empty subsets of a list, weighted by the geometric mean of their members: exact, in O(N³).
 
-The normaliser of an ordered-partition model with geometric potential is
+The normalizer of an ordered-partition model with geometric potential is
 
     Z = Σ_{∅≠S⊆R} exp(mean of s over S) = Σ_{m=1}^{N} e_m(e^{s_1/m}, …, e^{s_N/m}),
 
@@ -41,8 +41,7 @@ def sizes_that_matter(scores: np.ndarray) -> np.ndarray:
         upper[m] = log_count[m] + running / m  # no subset of m has a larger mean than the m best
         lower = max(lower, running / m, log_count[m] + mean)  # Jensen: the average weight is at least e^mean
     keep = np.zeros(n + 1, np.bool_)
-    for m in range(1, n + 1):
-        keep[m] = upper[m] >= lower + _NEGLIGIBLE
+    keep[1:] = upper[1:] >= lower + _NEGLIGIBLE
     return keep
 
 
@@ -94,13 +93,8 @@ def log_subset_sum(scores: np.ndarray, derivative: np.ndarray, membership: np.nd
     ``derivative`` (N,) receives ∂ log Z/∂s, ``membership`` (N,) the probability that each document is in the subset
     drawn.
     """
-    n = len(scores)
-    top = scores[0]
-    for i in range(n):
-        top = max(top, scores[i])
-    shifted = np.empty(n)
-    for i in range(n):
-        shifted[i] = scores[i] - top
+    n, top = len(scores), scores.max()
+    shifted = scores - top
     keep = sizes_that_matter(shifted)
     table, adjoint, z = np.empty((n + 1, n + 2)), np.empty(n + 2), np.empty(n)
     derivative[:] = 0.0
@@ -112,7 +106,6 @@ def log_subset_sum(scores: np.ndarray, derivative: np.ndarray, membership: np.nd
                 z[i] = math.exp(shifted[i] / m)
             total += symmetric_polynomial(z, m, table)
             _add_inclusion(z, m, table, adjoint, derivative, membership)
-    for i in range(n):
-        derivative[i] /= total
-        membership[i] /= total
+    derivative /= total
+    membership /= total
     return math.log(total) + top
