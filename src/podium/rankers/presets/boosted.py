@@ -17,6 +17,7 @@ ON_TREES: dict[str, Any] = {"kind": "trees", "stochastic": True}
 TREES: dict[str, Any] = {**ON_TREES, "grid": {"n_leaves": [4, 8, 16], "learning_rate": LogUniform(0.03, 0.1)}}
 FEW_LEAVES: dict[str, Sequence[Any]] = {"n_leaves": [4, 16]}
 REGRESSION = {**FEW_LEAVES, "regression": LogUniform(0.01, 0.1, 1.0)}
+WITH_REGRESSION = {**MODERATE, "regression": 0.1}
 _SAMPLED: dict[str, Any] = {"query_fraction": None, "feature_fraction": None}
 
 

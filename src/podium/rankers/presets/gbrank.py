@@ -5,7 +5,7 @@ from functools import partial
 from podium.losses import GBRankLoss, Loss
 from podium.losses.targets import Targets
 from podium.rankers.methods import METHODS
-from podium.rankers.presets.boosted import FEW_LEAVES, MODERATE, ON_TREES, REGRESSION, BoostedPreset
+from podium.rankers.presets.boosted import FEW_LEAVES, MODERATE, ON_TREES, REGRESSION, WITH_REGRESSION, BoostedPreset
 
 __all__ = ["GBRank"]
 
@@ -46,7 +46,7 @@ METHODS.add(
 METHODS.add_variant(
     "gbrank",
     "gbrank-reg",
-    partial(GBRank, **MODERATE),
+    partial(GBRank, **WITH_REGRESSION),
     "GBRank with a regression term",
     reference="Moon et al., WSDM 2010",
     grid=REGRESSION,

@@ -5,7 +5,16 @@ from functools import partial
 from podium.losses import IntervalRankLoss, IsotonicLoss, Loss
 from podium.losses.targets import Targets
 from podium.rankers.methods import METHODS
-from podium.rankers.presets.boosted import FEW_LEAVES, MODERATE, N_TREES, ON_TREES, REGRESSION, TREES, BoostedPreset
+from podium.rankers.presets.boosted import (
+    FEW_LEAVES,
+    MODERATE,
+    N_TREES,
+    ON_TREES,
+    REGRESSION,
+    TREES,
+    WITH_REGRESSION,
+    BoostedPreset,
+)
 from podium.rankers.spaces import LogUniform
 
 __all__ = ["IntervalRank", "IsotonicRank"]
@@ -67,9 +76,12 @@ METHODS.add(
     {**FEW_LEAVES, "separation": LogUniform(1.0, 10.0, 100.0)},
     **ON_TREES,
 )
-_WITH_REGRESSION = partial(IntervalRank, separation=10.0, **MODERATE)
 METHODS.add_variant(
-    "intervalrank", "intervalrank-reg", _WITH_REGRESSION, "IntervalRank with a regression term", grid=REGRESSION
+    "intervalrank",
+    "intervalrank-reg",
+    partial(IntervalRank, separation=10.0, **WITH_REGRESSION),
+    "IntervalRank with a regression term",
+    grid=REGRESSION,
 )
 METHODS.add_variant(
     "intervalrank",

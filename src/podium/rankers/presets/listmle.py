@@ -5,7 +5,7 @@ from functools import partial
 from podium.core.random_state import seed_of
 from podium.losses import ListMLELoss, Loss
 from podium.rankers.methods import METHODS
-from podium.rankers.presets.boosted import MODERATE, REGRESSION, TREES, LossOnTrees
+from podium.rankers.presets.boosted import REGRESSION, TREES, WITH_REGRESSION, LossOnTrees
 from podium.rankers.presets.linear import SMALL_L2, LinearPreset
 
 __all__ = ["ListMLE"]
@@ -37,7 +37,7 @@ METHODS.add_variant(
 METHODS.add_variant(
     "listmle-trees",
     "listmle-trees-reg",
-    partial(LossOnTrees, ListMLELoss(), **MODERATE),
+    partial(LossOnTrees, ListMLELoss(), **WITH_REGRESSION),
     "ListMLE's loss on boosted trees with a regression term",
     reference="Moon et al., WSDM 2010",
     grid=REGRESSION,
