@@ -149,3 +149,15 @@ def test_other_losses_refuse_preferences() -> None:
         RankNetLoss().value_and_gradient([0.0, 1.0], Preferences([0], [1]), [0, 2])
     with pytest.raises(ValueError, match="topology must be one of"):
         StructRankLoss("complete").value_and_gradient([0.0, 1.0], [0, 1], [0, 2])
+
+
+@pytest.mark.parametrize("span", [1e3, 1e6, 1e18])
+def test_full_on_wide_scores(span: float) -> None:
+    rng = np.random.default_rng(3)
+    labels, scores = rng.integers(0, 3, 20), span * rng.normal(size=20)
+    result = StructRankLoss().value_and_gradient(scores, labels, [0, 20], parameters=[5.0, 2.0])
+    winner, loser = edges(labels)
+    value, gradient, d_weights = by_hand(scores, winner, loser, np.ones(len(winner)), (5.0, 2.0))
+    assert result.value == pytest.approx(value, rel=1e-12)
+    np.testing.assert_allclose(result.d_scores, gradient, rtol=1e-9, atol=1e-12 * np.abs(gradient).max())
+    np.testing.assert_allclose(result.d_parameters, d_weights, rtol=1e-9)

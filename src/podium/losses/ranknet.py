@@ -16,9 +16,10 @@ from podium.numerics.compiling import njit
 from podium.numerics.elementary import FAST, all_finite, exp, extent, log, log1p_unit, split
 from podium.numerics.grades import own_groups, pair_scale
 from podium.numerics.kernels import Derivatives, OneList
+from podium.numerics.pairs.crossing import crossing_cost, over_grades
 from podium.numerics.pairs.gaps import over_pairs
 from podium.numerics.pairs.graded import GradedList, add_pair_gradient, node_differences, pair_histogram
-from podium.numerics.pairs.grid import Grid, grid_is_cheaper, grid_under, spacing
+from podium.numerics.pairs.grid import Grid, grid_cost, grid_under, spacing
 
 __all__ = ["RankNetLoss"]
 
@@ -44,8 +45,8 @@ class RankNetLoss(
     normalize : bool
         Mean over the query's pairs; else their sum, so that queries count by their number of pairs.
     tolerance : float
-        Relative error allowed where a long list is summed on a grid, in linear time; short ones are summed exactly, and
-        so are all where second derivatives are asked for.
+        Relative error allowed where a long list is summed on a grid, in linear time. Short lists, and long ones whose
+        scores have a wide range, are summed to rounding; so are all where second derivatives are asked for.
 
     Examples
     --------
@@ -70,13 +71,18 @@ def ranknet(given: OneList, prepared: Any, out: Derivatives) -> float:
     (order, bounds), scale = own_groups(groups, given), scales[given.query]
     if not all_finite(scores):
         return np.nan  # the caller says which query it is
-    n, grid = len(scores), grid_under(scores, h)
-    # Half of all pairs, at least, is a fair guess; a pair costs about a nanosecond.
-    if len(curvature) == 0 and grid_is_cheaper(n, 0.25 * n * n, len(bounds) - 1, grid.n_nodes, 1.0):
+    if len(curvature) > 0:
+        return _over_logistic_pairs((), scale, scores, order, bounds, gradient, curvature)
+    n, n_grades, grid = len(scores), len(bounds) - 1, grid_under(scores, h)
+    # Half of all pairs, at least, is a fair guess; a pair costs about a nanosecond, or four where products overflow.
+    on_grid, by_panels, by_pairs = grid_cost(n, n_grades, grid.n_nodes), crossing_cost(n, n_grades), 0.25 * n * n
+    if on_grid < min(by_panels, by_pairs):
         return _on_grid(GradedList(scores, order, bounds), grid, scale, gradient)
-    if len(curvature) == 0 and _fits(scores):
+    if _fits(scores) and by_pairs < by_panels:
         return _by_products(scores, order, bounds, scale, gradient)
-    return _over_logistic_pairs((), scale, scores, order, bounds, gradient, curvature)
+    if 4.0 * by_pairs < by_panels:
+        return _over_logistic_pairs((), scale, scores, order, bounds, gradient, curvature)
+    return _by_panels(GradedList(scores, order, bounds), scale, gradient)
 
 
 @njit(fastmath=FAST, error_model="numpy", forceinline=True)
@@ -104,6 +110,16 @@ def _on_grid(one: GradedList, grid: Grid, scale: float, gradient: np.ndarray) ->
         value += counts[k] * f
     result = np.zeros(len(gradient))
     add_pair_gradient(one, grid, slope, result)
+    for i in range(len(gradient)):
+        gradient[i] = result[i] * scale
+    return value * scale
+
+
+@njit(error_model="numpy")
+def _by_panels(one: GradedList, scale: float, gradient: np.ndarray) -> float:
+    """Sum over all pairs at a cost that does not depend on the scores' range."""
+    result = np.zeros(len(gradient))
+    value = over_grades(one.scores, one.order, one.bounds, result, np.zeros(1))
     for i in range(len(gradient)):
         gradient[i] = result[i] * scale
     return value * scale

@@ -29,7 +29,7 @@ from podium.numerics.pairs.graded import (
     pair_histogram,
     tie_histogram,
 )
-from podium.numerics.pairs.grid import Grid, grid_is_cheaper, grid_under, spacing
+from podium.numerics.pairs.grid import Grid, grid_cost, grid_under, spacing
 
 __all__ = ["DavidsonLoss", "RaoKupperLoss"]
 
@@ -152,7 +152,7 @@ def _one_list(model: int, given: OneList, prepared: Any, out: Derivatives) -> fl
     result = np.empty(n)
     one, grid = GradedList(scores, order, bounds), grid_under(scores, h)
     n_pairs = 0.5 * n * (n - 1.0)
-    if grid_is_cheaper(n, n_pairs, len(bounds) - 1, grid.n_nodes, 4.0):
+    if 4.0 * n_pairs > grid_cost(n, len(bounds) - 1, grid.n_nodes):
         value, of_a = _on_grid(model, one, grid, a, result)
     else:
         value, of_a = _pair_by_pair(model, one, a, result)

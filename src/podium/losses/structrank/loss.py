@@ -53,7 +53,7 @@ def structrank(given: OneList, prepared: Any, out: Derivatives) -> float:
         return np.nan  # the caller says which query it is
     w = Weights(parameters[0], parameters[1]) if len(parameters) > 0 else Weights(1.0, 1.0)
     h = logistic_spacing / max(w.w1, w.w2 if topology == _FULL else w.w1, _SMALLEST_WEIGHT)
-    slopes = Slopes(np.zeros(len(scores)), np.zeros(2))
+    slopes = Slopes(np.zeros(len(scores)), np.zeros(2), np.zeros(1))
     if topology == _RANDOM:
         here = slice(terms.first[q], terms.first[q + 1])
         value, total = drawn_terms(scores, terms.documents[here], terms.weight[here], w, slopes)

@@ -9,12 +9,15 @@ from typing import NamedTuple
 import numpy as np
 
 from podium.core.arrays import Array
-from podium.losses.structrank.order_graph import edge_at
 from podium.numerics.compiling import njit
 from podium.numerics.elementary import FAST, exp, log
 from podium.numerics.grades import unequal_pairs
+from podium.numerics.pairs.crossing import crossing, crossing_cost, new_points, over_grades
 from podium.numerics.pairs.graded import GradedList, add_pair_gradient, node_differences, pair_histogram
-from podium.numerics.pairs.grid import gather, grid_is_cheaper, grid_under, node_positions, spread_weighted
+from podium.numerics.pairs.grid import gather, grid_cost, grid_under, node_positions, spread_weighted
+from podium.numerics.sorting import descending
+
+_NS_PER_MARGIN = 300.0  # that a margin takes, sorted and summed
 
 
 class Weights(NamedTuple):
@@ -30,6 +33,8 @@ class Slopes(NamedTuple):
     scores: Array
     weights: Array
     """(2,) with respect to w1 and w2."""
+    work: Array
+    """(1,) how many operations it took, roughly: for tests of the cost."""
 
 
 class SomeEdges(NamedTuple):
@@ -50,32 +55,39 @@ def _term(a: float, b: float) -> tuple[float, float, float]:
     return top + log(total), of_a * share, of_b * share
 
 
-@njit(fastmath=FAST, error_model="numpy")
-def _all_pairs(r: Array, count: Array, w: Weights, slope: Array, d_weights: Array) -> float:
+@njit(error_model="numpy")
+def _all_pairs(r: Array, count: Array, w: Weights, slope: Array, out: Slopes) -> float:
     """Return ``Σ_kl count_k count_l ℓ(r_k, r_l)`` over margins that occur ``count`` times, each with itself included.
 
-    ``slope`` receives the derivative with respect to the margin of one edge at each r.
+    The margins ascend. ``slope`` receives the derivative with respect to the margin of one edge at each r.
+
+    A term is one of a difference, log(1 + e^a + e^b) = u + log(1 + e^{b − u}) with u = log(1 + e^a), and those have a
+    fast sum whatever the range of the margins is.
     """
     n, (w1, w2) = len(r), w
+    u, b, share = np.empty(n), np.empty(n), np.empty(n)
+    own, other = np.empty(n), np.empty(n)  # counts of the margins of u and b
+    for i in range(n):
+        k, l = _place(i, n, w1), _place(i, n, w2)  # noqa: E741
+        u[i], share[i], _ = _term(-w1 * r[k], -np.inf)
+        b[i], own[i], other[i] = -w2 * r[l], count[k], count[l]
+    first, second = new_points(u, own), new_points(b, other)
+    value = crossing(first, second, out.work) + count.sum() * (own @ u)
     slope[:] = 0.0
-    value, of_w1, of_w2 = 0.0, 0.0, 0.0
-    for k in range(n):
-        a = -w1 * r[k]
-        row, first, own = 0.0, 0.0, 0.0
-        for i in range(n):
-            f, of_a, of_b = _term(a, -w2 * r[i])
-            row += count[i] * f
-            first += count[i] * of_a
-            second = count[k] * of_b
-            slope[i] -= w2 * second
-            own += count[i] * r[i] * second
-        slope[k] -= w1 * first
-        value += count[k] * row
-        of_w1 -= count[k] * r[k] * first
-        of_w2 -= own
-    d_weights[0] += of_w1
-    d_weights[1] += of_w2
+    for i in range(n):
+        k, l = _place(i, n, w1), _place(i, n, w2)  # noqa: E741
+        of_a, of_b = share[i] * first.above[i], second.below[i]
+        slope[k] -= w1 * of_a
+        slope[l] -= w2 * of_b
+        out.weights[0] -= count[k] * r[k] * of_a
+        out.weights[1] -= count[l] * r[l] * of_b
     return value
+
+
+@njit(error_model="numpy", inline="always")
+def _place(i: int, n: int, w: float) -> int:
+    """Return the i-th of n ascending margins in ascending order of −w times the margin."""
+    return n - 1 - i if w >= 0.0 else i
 
 
 @njit(fastmath=FAST, error_model="numpy")
@@ -92,14 +104,14 @@ def _with_itself(r: Array, count: Array, w: Weights, slope: Array, d_weights: Ar
 
 
 @njit(error_model="numpy")
-def _distinct_pairs(r: Array, count: Array, squared: Array, w: Weights, d_weights: Array) -> tuple[float, Array, Array]:
-    """Return the sum over ordered pairs of distinct edges: all pairs, less each edge with itself.
+def _distinct_pairs(r: Array, count: Array, squared: Array, w: Weights, out: Slopes) -> tuple[float, Array, Array]:
+    """Return the sum over ordered pairs of distinct edges: all pairs, less each edge with itself. The margins ascend.
 
     ``squared`` is the sum of squared weights at each margin, which equals ``count`` where all weights are 1. Also
     returns two slopes: an edge of weight ω at node k has the margin derivative ``ω slope_k − ω² own_slope_k``.
     """
     slope, own_slope = np.empty(len(r)), np.empty(len(r))
-    value = _all_pairs(r, count, w, slope, d_weights) - _with_itself(r, squared, w, own_slope, d_weights)
+    value = _all_pairs(r, count, w, slope, out) - _with_itself(r, squared, w, own_slope, out.weights)
     return value, slope, own_slope
 
 
@@ -109,16 +121,27 @@ def graded_full(one: GradedList, w: Weights, h: float, out: Slopes) -> tuple[flo
     n_edges = unequal_pairs(one.bounds)
     if n_edges < 2:
         return 0.0, 0.0
-    grid = grid_under(one.scores, h)
-    if n_edges < 2 * grid.n_nodes - 1:  # fewer edges than grid nodes: take the edges themselves
-        winner, loser = np.empty(n_edges, np.uint32), np.empty(n_edges, np.uint32)
-        for e in range(n_edges):
-            winner[e], loser[e] = edge_at(one.order, one.bounds, e)
-        return edges_full(one.scores, SomeEdges(winner, loser, np.ones(n_edges)), w, h, out)
+    n, n_grades, grid = len(one.scores), len(one.bounds) - 1, grid_under(one.scores, h)
+    on_grid = grid_cost(n, n_grades, grid.n_nodes) + 2.0 * _NS_PER_MARGIN * grid.n_nodes
+    if _NS_PER_MARGIN * n_edges < on_grid:  # take the edges themselves
+        return edges_full(one.scores, _edges_of(one, n_edges), w, h, out)
+    out.work[0] += n_grades * grid.n_nodes * grid.n_nodes
     count = pair_histogram(one, grid)
-    value, slope, own_slope = _distinct_pairs(node_differences(grid), count, count, w, out.weights)
+    value, slope, own_slope = _distinct_pairs(node_differences(grid), count, count, w, out)
     add_pair_gradient(one, grid, slope - own_slope, out.scores)
     return value, float(n_edges) * (n_edges - 1.0)
+
+
+@njit(error_model="numpy")
+def _edges_of(one: GradedList, n_edges: int) -> SomeEdges:
+    """Write down the edges of a graded list."""
+    winner, loser, e = np.empty(n_edges, np.uint32), np.empty(n_edges, np.uint32), 0
+    for g in range(len(one.bounds) - 2):
+        for better in one.order[one.bounds[g] : one.bounds[g + 1]]:
+            for worse in one.order[one.bounds[g + 1] :]:
+                winner[e], loser[e] = better, worse
+                e += 1
+    return SomeEdges(winner, loser, np.ones(n_edges))
 
 
 @njit(error_model="numpy")
@@ -132,14 +155,21 @@ def edges_full(scores: Array, edges: SomeEdges, w: Weights, h: float, out: Slope
     for e in range(n_edges):
         margin[e] = float(scores[winner[e]]) - float(scores[loser[e]])
     grid = grid_under(margin, h)
+    out.work[0] += n_edges
     if n_edges <= grid.n_nodes:
-        value, slope, own_slope = _distinct_pairs(margin, weight, weight * weight, w, out.weights)
+        order = np.empty(n_edges, np.int64)
+        descending(-margin, order)
+        sorted_weight = weight[order]
+        value, ascending, own = _distinct_pairs(margin[order], sorted_weight, sorted_weight * sorted_weight, w, out)
+        slope, own_slope = np.empty(n_edges), np.empty(n_edges)
+        slope[order] = ascending
+        own_slope[order] = own
     else:
         everyone = np.arange(n_edges)
         count, squared = np.zeros(grid.n_nodes), np.zeros(grid.n_nodes)
         spread_weighted(margin, weight, grid, count)
         spread_weighted(margin, weight * weight, grid, squared)
-        value, on_nodes, own_on_nodes = _distinct_pairs(node_positions(grid), count, squared, w, out.weights)
+        value, on_nodes, own_on_nodes = _distinct_pairs(node_positions(grid), count, squared, w, out)
         slope, own_slope = np.zeros(n_edges), np.zeros(n_edges)
         gather(margin, everyone, grid, on_nodes, 1.0, slope)
         gather(margin, everyone, grid, own_on_nodes, 1.0, own_slope)
@@ -171,7 +201,10 @@ def graded_none(one: GradedList, w1: float, h: float, out: Slopes) -> tuple[floa
     n_edges = unequal_pairs(bounds)
     grid = grid_under(scores, h)
     value = 0.0
-    if grid_is_cheaper(len(scores), float(n_edges), len(bounds) - 1, grid.n_nodes, 10.0):
+    n, n_grades = len(scores), len(bounds) - 1
+    by_pairs, by_panels = 10.0 * n_edges, crossing_cost(n, n_grades)
+    if grid_cost(n, n_grades, grid.n_nodes) < min(by_pairs, by_panels):
+        out.work[0] += n_grades * grid.n_nodes * grid.n_nodes
         r, count = node_differences(grid), pair_histogram(one, grid)
         slope = np.empty(len(r))
         for k in range(len(r)):
@@ -181,6 +214,14 @@ def graded_none(one: GradedList, w1: float, h: float, out: Slopes) -> tuple[floa
             out.weights[0] -= count[k] * r[k] * of_a
         add_pair_gradient(one, grid, slope, out.scores)
         return value, float(n_edges)
+    if by_panels < by_pairs:
+        slopes, own = np.zeros(n), scores.astype(np.float64)
+        value = over_grades(w1 * own, order, bounds, slopes, out.work)
+        for i in range(n):
+            out.scores[i] += w1 * slopes[i]
+            out.weights[0] += own[i] * slopes[i]
+        return value, float(n_edges)
+    out.work[0] += n_edges
     for g in range(len(bounds) - 2):
         for better in order[bounds[g] : bounds[g + 1]]:
             for worse in order[bounds[g + 1] :]:

@@ -25,6 +25,8 @@ from podium.numerics.elementary import extent
 STENCIL = 12
 """Nodes that carry one score. With twelve, halving the spacing divides the error by 4,000."""
 
+MANY = 2.0**40
+"""As good as infinitely many nodes: no grid of so many is ever made."""
 _BEFORE = STENCIL // 2 - 1  # nodes of a stencil before the cell that holds the score
 # 1 / Π_{i≠j} (j − i): the constant factor of the j-th Lagrange polynomial on nodes 0 … STENCIL − 1.
 _FACTOR = np.array([1.0 / np.prod([j - i for i in range(STENCIL) if i != j]) for j in range(STENCIL)])
@@ -56,18 +58,17 @@ class Grid(NamedTuple):
 def grid_under(scores: np.ndarray, h: float) -> Grid:
     """Return the grid of spacing ``h`` under these scores."""
     low, high = extent(scores)
-    return Grid(float(low), h, int((float(high) - float(low)) / h) + STENCIL)
+    return Grid(float(low), h, int(min((float(high) - float(low)) / h, MANY)) + STENCIL)
 
 
 @njit(cache=True, error_model="numpy")
-def grid_is_cheaper(n: int, n_pairs: float, n_grades: int, n_nodes: int, per_pair: float) -> bool:
-    """Return whether ``n`` documents in ``n_grades`` are summed faster on a grid than pair by pair.
+def grid_cost(n: int, n_grades: int, n_nodes: int) -> float:
+    """Return about how many nanoseconds it takes to sum over the pairs of ``n`` documents in ``n_grades`` on a grid.
 
-    The weights are rough costs in nanoseconds: a pair (``per_pair``, which depends on the loss); a document spread or
-    gathered five times; a pair of nodes in each grade's passes; a table entry. They only steer: both ways give the same
-    answer.
+    A document is spread or gathered five times; then there are the pairs of nodes in each grade's passes, and the
+    entries of tables. Costs only steer: all ways of summing give the same answer.
     """
-    return per_pair * n_pairs > 150.0 * n + 1.0 * n_grades * n_nodes * n_nodes + 60.0 * n_nodes
+    return 150.0 * n + 1.0 * n_grades * n_nodes * n_nodes + 60.0 * n_nodes
 
 
 @njit(error_model="numpy", fastmath={"contract"})
