@@ -350,13 +350,16 @@ class BoundLoss:
 
     def _in_float64(self, scores: np.ndarray, gradient: np.ndarray | None, **options: Any) -> LossValue:
         """Return the loss at float32 scores, of a kernel that has float64 only."""
-        wide = None
-        if gradient is not None:
-            with np.errstate(invalid="ignore"):  # the array may be uninitialized
-                wide = as_output(gradient, scores).astype(np.float64)  # other queries keep their slices
-        result = self.value_and_gradient(scores.astype(np.float64), gradient=wide, **options)
-        gradient = np.empty_like(scores) if gradient is None else gradient
-        gradient[:] = result.d_scores
+        result = self.value_and_gradient(scores.astype(np.float64), **options)
+        queries = options["queries"]
+        if gradient is None:
+            gradient = result.d_scores.astype(np.float32)
+        elif queries is None:
+            as_output(gradient, scores)[:] = result.d_scores
+        else:  # the slices of other queries stay as they are
+            chosen = np.zeros(self.n_queries, bool)
+            chosen[queries] = True
+            np.copyto(as_output(gradient, scores), result.d_scores, where=np.repeat(chosen, self.data.sizes))
         curvature = None if result.d2_scores is None else result.d2_scores.astype(np.float32)
         return LossValue(result.value, gradient, result.d_parameters, curvature)
 

@@ -122,6 +122,14 @@ class _BoostingRun:
         share = 1.0 if bag is None else float(self.bound.weights[bag].sum())
         self.loss = result.value / share
         gradient, curvature = result.d_scores, result.d2_scores
+        for what, values in (("gradient", gradient), ("second derivative", curvature)):
+            if values is not None and not np.isfinite(values).all():
+                row = int(np.flatnonzero(~np.isfinite(values))[0])
+                query = self.queries.qids[self.queries.query_of_document[row]]
+                raise ValueError(
+                    f"after {len(self.parameters) - 1} trees the {what} of {self.problem.loss} is {values[row]} for a "
+                    f"document of query {query}: lower learning_rate, or rescale the labels"
+                )
         if self.scale is None:
             self.scale = _unit_scale(gradient, curvature)
         gradient *= np.float32(self.scale)

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from podium.core.parameters import require_choice, require_count, require_number
+from podium.core.wording import advice
 from podium.numerics.blas import quiet_blas
 from podium.training.base import Fit, Problem, Trainer
 from podium.training.monitor import Monitor, warn_not_converged
@@ -85,6 +86,12 @@ class LBFGS(Trainer, needs_gradient=True):
                 message, status, interrupted = "interrupted; the parameters reached so far are kept", 2, True
                 end = start if monitor.last is None else monitor.last
         monitor.last = end
+        if status == 2 and not interrupted and not monitor.losses and problem.init is None:
+            steepest = float(np.abs(function(start)[1]).max())
+            raise ValueError(
+                f"training could not take a first step from a slope of {steepest:.3g}: rescale the features, by "
+                + advice('normalize="standard" for example', "--normalize standard for example")
+            )
         converged: bool | None = status == 0
         if status == 2 and not interrupted and _at_rounding(monitor.losses):
             message, converged = "the objective can be improved no further within rounding", True

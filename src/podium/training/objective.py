@@ -44,7 +44,10 @@ class Objective:
                 f"the loss became {value} in training: scores grew too large. Rescale features or raise l2"
             )
         penalty, d_penalty = model.penalty()
-        return value + penalty, np.concatenate((d_theta + d_penalty, d_parameters))
+        gradient = np.concatenate((d_theta + d_penalty, d_parameters))
+        if not math.isfinite(value + penalty + float(gradient.sum())):
+            _explain_divergence(penalty, gradient, len(d_theta))
+        return value + penalty, gradient
 
     def on_batch(self, theta: np.ndarray, batch: np.ndarray) -> tuple[float, np.ndarray]:
         """Return the mean loss over the queries numbered ``batch``, which stands for that over all, and its gradient.
@@ -83,6 +86,20 @@ class Objective:
         sums = self.bound.visit(scores, d_scores, parameters, model=self.routines, bounds=self._bounds, sums=self._sums)
         total = sums.totals.sum(axis=0)
         return float(total[0]), total_gradient(self.routines.finish, sums)[: len(model.theta)], total[1:]
+
+
+def _explain_divergence(penalty: float, gradient: np.ndarray, n_model: int) -> None:
+    """Raise if the penalty or a derivative is not finite; a sum of finite numbers may overflow all the same."""
+    if not math.isfinite(penalty):
+        raise ValueError(f"the penalty became {penalty} in training: parameters grew too large. Rescale features")
+    bad = np.flatnonzero(~np.isfinite(gradient))
+    if len(bad):
+        j = int(bad[0])
+        whose = f"parameter {j} of the model" if j < n_model else f"parameter {j - n_model} of the loss"
+        raise ValueError(
+            f"the derivative with respect to {whose} became {gradient[j]} in training: scores or features are too "
+            "large. Rescale features or raise l2"
+        )
 
 
 def no_long_list(queries: Queries) -> bool:

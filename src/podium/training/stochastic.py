@@ -143,7 +143,8 @@ class _StochasticRun:
                 loss = self.epoch.run(self.rng.permutation(self.bound.n_queries), self.settings.rate(k))
                 if not (math.isfinite(loss) and np.isfinite(self.theta).all()):
                     self.diverged = True
-                    self.message = f"diverged in epoch {k + 1}"
+                    what = f"the loss was {loss}" if not math.isfinite(loss) else "a parameter was not finite"
+                    self.message = f"diverged in epoch {k + 1}: {what}"
                     return
                 if self.monitor.update(self.theta, loss + self.penalty(self.theta)):
                     self.message = str(self.monitor.reason)
