@@ -1,7 +1,7 @@
 """A failed allocation inside compiled code is an exception, never an answer: every loss, and losses on every scorer.
 
-As SQLite's tests do, the n-th allocation fails, for each n in turn. Numba allocates by a function of Python's that can be
-replaced; that is done in a child process, which runs this file.
+As SQLite's tests do, the n-th allocation fails, for each n in turn. Numba allocates by a function of Python's that can
+be replaced; that is done in a child process, which runs this file.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ MOST = 40  # allocations that are made to fail per loss or scorer, spread over a
 class _Allocator(ctypes.Structure):
     """PyMemAllocatorEx of Python's C interface."""
 
-    _fields_ = [(name, ctypes.c_void_p) for name in ("state", "malloc", "calloc", "realloc", "free")]  # noqa: RUF012
+    _fields_ = [(name, ctypes.c_void_p) for name in ("state", "malloc", "calloc", "realloc", "free")]
 
 
 class FailingMemory:
@@ -80,7 +80,6 @@ def wrong_answers(memory: FailingMemory, name: str, function: Callable[[], np.nd
 def main() -> None:
     import test_loss_contract as losses
     import test_scorer_contract as scorers
-
     from podium.losses import ListNetLoss
     from podium.training.objective import Objective
 

@@ -7,6 +7,7 @@ rounding where nothing is drawn. ``test_row_order_extras.py`` compares what is d
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ SLOW_TO_COMPILE = {"boltzrank-pairs"}
 def shuffled(offsets: np.ndarray, seed: int = 0) -> np.ndarray:
     """Return rows permuted within lists."""
     rng = np.random.default_rng(seed)
-    return np.concatenate([rng.permutation(np.arange(a, b)) for a, b in zip(offsets, offsets[1:], strict=False)])
+    return np.concatenate([rng.permutation(np.arange(a, b)) for a, b in pairwise(offsets)])
 
 
 def lists_in_order(offsets: np.ndarray, order: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -83,8 +84,8 @@ def judged(tied: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def evaluated(convention: str, offsets: np.ndarray, labels: np.ndarray, scores: np.ndarray) -> np.ndarray:
     """Return (metrics, queries) the values of every family."""
     names = [family.named(None if family.cutoff == "none" else 5) for family in FAMILIES.values()]
-    probabilities = "label" in (CONVENTIONS[convention].stop,)
-    names = [name for name in names if not (probabilities and name.startswith("err"))]
+    if CONVENTIONS[convention].stop == "label":  # takes labels as probabilities
+        names = [name for name in names if not name.startswith("err")]
     ids = np.array([f"document {i:03d}" for i in np.argsort(np.random.default_rng(9).permutation(len(labels)))])
     queries = podium.Queries(np.zeros((len(labels), 1)), labels, sizes=np.diff(offsets), document_ids=ids)
     found = podium.evaluate(queries, scores, metrics=names, convention=convention, judged=labels >= 0)

@@ -174,6 +174,10 @@ class Loss(Parameterized):
         curvature : bool
             Also return ``d2_scores``, for losses that have it.
         """
+        if parameters is not None:
+            for number, parameter in enumerate(np.ravel(parameters)):
+                if not math.isfinite(parameter):
+                    raise ValueError(f"parameter {number} of {type(self).__name__} is {parameter}; it must be finite")
         return self.bind(labels, offsets, query_weight).value_and_gradient(
             scores, parameters=parameters, curvature=curvature
         )

@@ -57,6 +57,8 @@ def mean_weights(query_weight: Any, n_queries: int) -> np.ndarray:
     if query_weight is None:
         return np.full(n_queries, 1.0 / max(n_queries, 1))
     weights = as_column("query_weight", query_weight, n_queries, "queries")
-    if not np.isfinite(weights).all() or (weights < 0).any() or (n_queries and weights.sum() == 0):
-        raise ValueError("query weights must be finite, not negative and not all zero")
+    bad = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
+    if len(bad) or (n_queries and weights.sum() == 0):
+        which = f"; that of query number {bad[0]} is {weights[bad[0]]}" if len(bad) else ""
+        raise ValueError(f"query weights must be finite, not negative and not all zero{which}")
     return weights / weights.sum() if n_queries else weights
