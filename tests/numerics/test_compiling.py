@@ -12,10 +12,12 @@ from pathlib import Path
 import pytest
 
 import podium
+from podium.cli.main import main
 from podium.core import notices
 from podium.losses import RankNetLoss
 from podium.numerics import code_cache, code_stamp, compile_notice
 from podium.numerics.code_stamp import source_files, stamp
+from podium.numerics.compiling import callback, uncompiled
 
 CALLED = """
 from podium.numerics.compiling import njit
@@ -176,3 +178,19 @@ def test_what_is_compiled_quickly_needs_no_word(monkeypatch) -> None:
     watch._timer.join(timeout=30)
     assert not watch._timer.is_alive()
     assert not told.acquire(blocking=False)
+
+
+def test_compilers_are_watched(monkeypatch) -> None:
+    """Both Numba's own functions and our C functions announce that they are compiled."""
+    seen = []
+    monkeypatch.setattr(compile_notice._Watch, "on_start", lambda self, happened: seen.append(happened))
+    callback(uncompiled(lambda x: x + 1.0), "float64(float64)")
+    assert seen
+
+
+def test_the_command_line_says_that_it_compiles(monkeypatch, capsys) -> None:
+    monkeypatch.setattr(notices, "compiling", None)
+    main(["methods"])
+    assert notices.compiling is not None
+    notices.compiling()
+    assert capsys.readouterr().err == "podium: compiling, first run only\n"
