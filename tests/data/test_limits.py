@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 import podium
+from podium.data.io import parquet, parquet_trial
 from podium.data.io.files import Source
 from podium.data.io.letor import kernels
 from podium.data.io.letor.reader import read_letor
@@ -227,6 +228,22 @@ def test_a_panic_of_polars_is_an_error(table, monkeypatch) -> None:
         read_table(table)
     with pytest.raises(ValueError, match=r"t\.parquet: broken Parquet file"):
         podium.read_ratings(table)
+
+
+def test_values_that_would_end_the_process(table, monkeypatch) -> None:
+    """The process that tries dies, as it does of memory that is not there; the next file is read again."""
+    program = parquet_trial._PROGRAM
+    monkeypatch.setattr(parquet_trial, "_PROGRAM", "import os; input(); os.abort()")
+    parquet_trial._stop()
+    parquet._checked.clear()
+    with pytest.raises(ValueError, match=r"t\.parquet: broken Parquet file: reading it ends the process"):
+        read_table(table)
+    monkeypatch.setenv("PODIUM_TRUST_PARQUET", "1")
+    assert read_table(table).n_documents == 3
+    monkeypatch.delenv("PODIUM_TRUST_PARQUET")
+    parquet._checked.clear()
+    monkeypatch.setattr(parquet_trial, "_PROGRAM", program)
+    assert read_table(table).n_documents == 3
 
 
 def test_ctrl_c_is_no_broken_file(table, monkeypatch) -> None:

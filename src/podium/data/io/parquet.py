@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING
 from podium.data.io.files import FilePath, open_file
 from podium.data.io.parquet_footer import MAGIC as MAGIC
 from podium.data.io.parquet_footer import check_footer
+from podium.data.io.parquet_trial import try_reading
 
 if TYPE_CHECKING:
     import polars
 
 
 _checked: deque[tuple[int, ...]] = deque(maxlen=16)
-"""The state of the files whose footers were found sound."""
+"""The state of the files that were found sound."""
 
 
 def read_parquet(path: FilePath, columns: list[str] | None = None) -> polars.DataFrame:
@@ -40,13 +41,14 @@ def parquet_columns(path: FilePath) -> list[str]:
 
 
 def check_parquet(path: FilePath) -> None:
-    """Raise ValueError if a file's footer would make a reader allocate what it cannot."""
+    """Raise ValueError if reading the file would fail or end the process."""
     with open_file(path) as file:
         status = os.fstat(file.fileno())
         state = status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
         if state not in _checked:  # large files are read some columns at a time
             try:
                 check_footer(file, status.st_size)
+                try_reading(path)
             except ValueError as error:
                 raise _broken(path, error) from None
             _checked.append(state)
