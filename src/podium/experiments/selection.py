@@ -181,7 +181,7 @@ class Selection:
         costs = sorted((_cost(race, c.name) for c in race.running if c.name in race.trials), reverse=True)
         n = len(race.folds.folds)
         slowest = sum(costs[:2]) if costs else 0.25 * self.clock.limit
-        return 1.0 + 0.05 * self.clock.limit + 1.2 * slowest * (n / (n - 1) if n > 1 else 1.0)
+        return 2.0 + 0.08 * self.clock.limit + 1.4 * slowest * (n / (n - 1) if n > 1 else 1.0)
 
     def _pick(self, race: Race) -> dict[str, float]:
         """Return the candidates to fit and their shares."""

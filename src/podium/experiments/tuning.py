@@ -255,7 +255,7 @@ class SettingSearch:
         seconds = [trial.seconds for by_fold in self.tried.values() for trial in by_fold.values()]
         slowest = max(seconds, default=0.3 * self.clock.limit)
         n = len(self.study.source.folds)
-        return 1.0 + 0.03 * self.clock.limit + 1.2 * slowest * (n / (n - 1) if n > 1 else 1.0)
+        return 2.0 + 0.06 * self.clock.limit + 1.4 * slowest * (n / (n - 1) if n > 1 else 1.0)
 
     def _chosen(self, total: int) -> Tuning:
         folds = self.study.source.folds

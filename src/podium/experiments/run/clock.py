@@ -36,6 +36,6 @@ class Clock:
 
     def stop_fit(self, _: Any) -> bool:
         """Callback of a final fit: ends it when the time is over, and what was learned so far is kept."""
-        if self.left < 0.02 * self.limit:
+        if self.left < 0.04 * self.limit:
             self.stopped_a_fit = True
         return self.stopped_a_fit
