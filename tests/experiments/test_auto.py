@@ -87,6 +87,7 @@ def test_a_target_restricts_the_pick(queries):
 def test_without_time_something_is_fitted_and_that_is_said(queries):
     auto = podium.Auto(methods=["listnet"], minutes=1e-4).fit(queries)
     assert "untried" in auto.choice_.notes[0]
+    assert not set(auto.choice_.members) & set(auto.choice_.dropped)  # what is fitted is not left out
     assert auto.predict(queries).shape == (queries.n_documents,)
 
 

@@ -194,6 +194,7 @@ class Selection:
             default = race.candidates[0]
             choice.notes.append(f"not one candidate was tried in the time given: {default.name} is fitted untried")
             choice.members = {default.name: 1.0}
+            choice.dropped.pop(default.name, None)
             return choice.members
         numbers = np.concatenate([race.folds.numbers(fold) for fold in folds])
         weight = self.given.query_weight if self.given.validation is None else None
