@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from podium.core.random_state import RandomState, seed_of
+from podium.core.texts import as_texts
 from podium.data.io.run_scores import ListedDocuments
 from podium.data.queries import Queries
 from podium.experiments.plan.domain import QUERIES, QUICK, Methods
@@ -233,7 +234,7 @@ def unknown_queries(study: Study, results: Sequence[Result]) -> list[str]:
     lines = []
     for method in study.methods:
         run = run_of(method)
-        n = 0 if run is None else len(set(run.qids.astype(str).tolist()) - tested)
+        n = 0 if run is None else len(set(as_texts(run.qids)) - tested)
         what = "1 query of the run is not among the test queries and is left out"
         if n > 1:
             what = f"{n:,} queries of the run are not among the test queries and are left out"

@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 
+from podium.core.texts import text_array
 from podium.core.wording import advice
 from podium.data.io.files import FilePath, flat_paths, read_text
 from podium.data.io.judgments import join_judgments
@@ -350,8 +351,7 @@ class _Table:
                 matrix[i, columns[kept]] = row[kept]
                 there[i, columns[kept]] = True
         matrix[~there] = missing
-        ids = np.array(list(self.rows), dtype=str).reshape(-1, 2)
-        qid, documents = (np.array(column.tolist()) for column in ids.T)
+        qid, documents = (text_array(column) for column in zip(*self.rows, strict=True))
         queries = Queries(
             matrix, qid=qid, document_ids=documents, feature_names=list(self.columns) if self.columns else None
         )

@@ -14,6 +14,7 @@ from urllib.parse import quote
 
 import numpy as np
 
+from podium.core.texts import as_texts
 from podium.data.io.files import FilePath
 from podium.data.io.trec import Run, write_lines
 
@@ -94,7 +95,7 @@ def scores_in(run: Run, documents: ListedDocuments) -> FoundScores:
     text = {"qid": pl.String, "document": pl.String}
     ours = pl.DataFrame({"qid": [qids[q] for q in number.tolist()], "document": documents.run_ids()}, schema=text)
     theirs = pl.DataFrame(
-        {"qid": run.qids.astype(str).tolist(), "document": run.document_ids.astype(str).tolist(), "score": run.scores},
+        {"qid": as_texts(run.qids), "document": as_texts(run.document_ids), "score": run.scores},
         schema={**text, "score": pl.Float64},
     )
     joined = ours.join(theirs, on=["qid", "document"], how="left", maintain_order="left")
