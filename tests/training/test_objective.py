@@ -94,9 +94,9 @@ def test_batches_add_up_to_the_whole() -> None:
 def test_one_long_list_takes_the_general_form() -> None:
     labels = np.arange(5000) % 3
     long = podium.Queries(np.random.default_rng(0).random((5000, 2)), labels, sizes=[5000])
-    assert not no_long_list(long)
+    assert not no_long_list(long.sizes)
     short = podium.Queries(long.features, labels, sizes=[50] * 100)
-    assert no_long_list(short)
+    assert no_long_list(short.sizes)
     assert _objective(long, ListNetLoss()).routines is None
     value, gradient = _objective(long, ListNetLoss())(np.array([0.1, 0.2]))
     fused = _objective(long, ListNetLoss(), one_pass=True)(np.array([0.1, 0.2]))

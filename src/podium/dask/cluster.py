@@ -13,10 +13,10 @@ try:
 except ImportError as error:  # pragma: no cover
     raise ImportError("podium.dask needs Dask: pip install 'podium[dask]'") from error
 
-from podium.dask.working import call_beside, call_bound
+from podium.dask.working import call_beside, call_bound, out_of_memory
 
 _LARGE = 1_000_000  # bytes of arguments that are sent to each worker once rather than with each task
-_ATTEMPTS = 5  # how often work whose data were lost is started again
+_ATTEMPTS = 3  # how often work whose data were lost with a worker is started again
 
 
 def as_client(client: Client | None) -> Client:
@@ -105,7 +105,7 @@ class Placement:
         self, function: Callable[..., Any], per_part: Sequence[tuple[Any, ...]], shared: tuple[Any, ...]
     ) -> list[Any]:
         """Return ``function(value, *arguments of the part, *shared)`` for each part, in order."""
-        return self._run(call_beside, lambda numbers: (function, [per_part[i] for i in numbers], shared))
+        return self._run(call_beside, lambda numbers: (numbers, function, [per_part[i] for i in numbers], shared))
 
     def bind(
         self, factory: Callable[..., Any], per_part: Sequence[tuple[Any, ...]], shared: tuple[Any, ...]
@@ -120,7 +120,7 @@ class Placement:
             if sum(getattr(argument, "nbytes", 0) for argument in arguments) > _LARGE:
                 sent = Part.sent(self.client, lambda: arguments)
             return self._run(
-                call_bound, lambda numbers: (token, plan.future, given if sent is None else sent.future, numbers)
+                call_bound, lambda numbers: (numbers, token, plan.future, given if sent is None else sent.future)
             )
 
         return call
@@ -147,19 +147,24 @@ class Placement:
                 for _, future in running:
                     future.release()
                 if attempt == _ATTEMPTS:
-                    lost = ", ".join(f"partition {number} ({self.describe(number)})" for number in missing)
-                    raise RuntimeError(f"workers with {lost} were lost {_ATTEMPTS} times; giving up") from error
+                    raise self._killed([number for number in missing if number not in results]) from error
         raise AssertionError
 
     def _collect(self, running: list[tuple[list[int], Future]], results: dict[int, Any]) -> None:
         lost: CancelledError | None = None
-        for numbers, future in running:
+        try:  # all at once, which saves the way to the scheduler for each
+            found = self.client.gather([future for _, future in running])
+        except (CancelledError, KilledWorker):
+            found = []
+        for (numbers, _), values in zip(running, found, strict=False):
+            results.update(zip(numbers, values, strict=True))
+        for numbers, future in running[len(found) :]:
             try:
                 results.update(zip(numbers, future.result(), strict=True))
             except CancelledError as error:
                 lost = error
             except KilledWorker as error:
-                raise self._killed(numbers, error) from error
+                raise self._killed(numbers) from error
         if lost is not None:
             raise lost
 
@@ -182,7 +187,7 @@ class Placement:
             if future.status == "error":
                 error = future.exception()
                 if isinstance(error, KilledWorker):
-                    raise self._killed([number], error) from error
+                    raise self._killed([number]) from error
                 raise error
 
     def _group(
@@ -200,12 +205,9 @@ class Placement:
             groups += [(address, threads // n_groups, mine[first::n_groups]) for first in range(n_groups)]
         return groups
 
-    def _killed(self, numbers: list[int], error: KilledWorker) -> MemoryError:
-        held = "; ".join(f"partition {number}: {self.describe(number)}" for number in numbers)
-        return MemoryError(
-            f"workers died several times while they worked on {held}. They most likely ran out of memory: make more, "
-            "smaller partitions, or give the workers more memory (memory_limit)"
-        )
+    def _killed(self, numbers: list[int]) -> MemoryError:
+        held = " or ".join(f"partition {number} ({self.describe(number)})" for number in numbers)
+        return MemoryError(f"workers died again and again. Most likely {out_of_memory(held)}")
 
 
 def new_key(name: str, number: int | None) -> str:

@@ -11,6 +11,7 @@ from distributed import Client
 
 from podium.core.parameters import require_count
 from podium.dask.cluster import Part, Placement, as_client
+from podium.dask.moving import caller_rows, cut_at
 from podium.data.queries import Queries
 from podium.data.remote import PartFacts, PerPart, RemoteQueries
 from podium.numerics.loop import blocks_of_queries, n_partial_sums
@@ -91,12 +92,25 @@ class DistributedQueries(RemoteQueries):
         return list(self.client.compute(dask.optimize(*blocks)))
 
     def group(self, values: np.ndarray) -> np.ndarray:
-        if self.order is not None:
-            return values[self.order]
-        if all(fact.grouped for fact in self.facts):
-            return values
-        per_part = [(part,) for part in self.split(values, "values")]
-        return np.concatenate(self.each(Queries.group, per_part=per_part))
+        order = self._order()
+        return values if order is None else values[order]
+
+    def repartitioned(self, n_partitions: int) -> Self:
+        """Return the same queries in about this many partitions, cut at the borders of the blocks that sums go over.
+
+        Fits on them equal those in one process to the last bit, whatever the partitions were before.
+        """
+        require_count("n_partitions", n_partitions)
+        bounds = partition_bounds(self.offsets, n_partitions)
+        parts, facts = cut_at(self.client, self.parts, self.starts, bounds)
+        return type(self)(self.client, parts, facts, self._order())
+
+    def _order(self) -> np.ndarray | None:
+        """Return the caller's row of each document, or None if the caller's rows are grouped."""
+        if self.order is not None or all(fact.grouped for fact in self.facts):
+            return self.order
+        starts = [(int(start),) for start in self.offsets[self.starts[:-1]]]
+        return np.concatenate(self.each(caller_rows, per_part=starts))
 
     def persist(self) -> Self:
         """Make all partitions now, rather than when they are first needed; return these queries."""

@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 from dask.sizeof import sizeof
 
 from podium.data.queries import Queries
-from podium.data.remote import bytes_of
+from podium.data.remote import PartFacts, bytes_of
 from podium.numerics.blas import quiet_blas
 from podium.numerics.loop import QueryError
 from podium.numerics.pool import threads
@@ -26,39 +26,48 @@ def _size_of_queries(part: Queries) -> int:
 
 
 def call_beside(
-    parts: Sequence[Any], n_threads: int, function: Callable[..., Any], per_part: Sequence[tuple[Any, ...]], shared: Any
+    parts: Sequence[Any],
+    n_threads: int,
+    numbers: Sequence[int],
+    function: Callable[..., Any],
+    per_part: Sequence[tuple[Any, ...]],
+    shared: tuple[Any, ...],
 ) -> list[Any]:
     """Return what the function returns for each part and its arguments."""
     results = []
-    for part, own in zip(parts, per_part, strict=True):
-        with _beside(part, n_threads):
-            results.append(function(part, *own, *shared))
+    with threads(n_threads), quiet_blas():
+        for part, number, own in zip(parts, numbers, per_part, strict=True):
+            with _explaining(part, number):
+                results.append(function(part, *own, *shared))
     return results
 
 
 def call_bound(
-    parts: Sequence[Any], n_threads: int, token: str, plan: Any, arguments: tuple[Any, ...], numbers: Sequence[int]
+    parts: Sequence[Any], n_threads: int, numbers: Sequence[int], token: str, plan: Any, arguments: tuple[Any, ...]
 ) -> list[Any]:
     """Return what each part's bound function returns, made by the plan's factory where there is none."""
     results = []
-    for part, number in zip(parts, numbers, strict=True):
-        with _beside(part, n_threads):
-            known = _BOUND.get(part)
-            if known is None or known[0] != token:
-                factory, per_part, shared = plan
-                # The function must not hold the part itself: the entry would keep alive the key that it hangs on.
-                known = token, factory(copy(part), *per_part[number], *shared)
-                _BOUND[part] = known
-            results.append(known[1](*arguments))
+    with threads(n_threads), quiet_blas():
+        for part, number in zip(parts, numbers, strict=True):
+            with _explaining(part, number):
+                known = _BOUND.get(part)
+                if known is None or known[0] != token:
+                    factory, per_part, shared = plan
+                    # Were it to hold the part itself, the entry would keep alive the key that it hangs on.
+                    known = token, factory(copy(part), *per_part[number], *shared)
+                    _BOUND[part] = known
+                results.append(known[1](*arguments))
     return results
 
 
 @contextmanager
-def _beside(part: Any, n_threads: int) -> Iterator[None]:
-    """Limit threads, and say in errors which query they are about: here its id is known."""
+def _explaining(part: Any, number: int) -> Iterator[None]:
+    """Say in errors which partition and which query they are about: here the query's id is known."""
     try:
-        with threads(n_threads), quiet_blas():
-            yield
+        yield
+    except MemoryError as error:
+        size = str(PartFacts.of(part)) if isinstance(part, Queries) else f"{sizeof(part) / 1e6:.3g} MB"
+        raise MemoryError(out_of_memory(f"partition {number} ({size})")) from error
     except Exception as error:
         fault: BaseException | None = error
         while fault is not None and not isinstance(fault, QueryError):
@@ -66,3 +75,11 @@ def _beside(part: Any, n_threads: int) -> Iterator[None]:
         if fault is not None and isinstance(part, Queries):
             error.add_note(f"it is the query with the id {part.qids[fault.query]}")
         raise
+
+
+def out_of_memory(what: str) -> str:
+    """Return the message of an error: a worker had not enough memory for something."""
+    return (
+        f"a worker ran out of memory at {what}. Make more, smaller partitions, or give workers more memory "
+        "(memory_limit)"
+    )

@@ -10,9 +10,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
+from scipy import sparse
 
 from podium.data.grouping import offsets_from_sizes
 from podium.data.queries import Queries
@@ -140,6 +141,11 @@ class RemoteQueries(ABC):
     def group(self, values: np.ndarray) -> np.ndarray:
         """Bring values per document from the caller's row order to the grouped order."""
 
+    def none(self) -> Queries:
+        """Return no queries, with features like these."""
+        empty = np.empty((0, self.n_features), self.dtype)
+        return Queries(sparse.csr_matrix(empty) if self.is_sparse else empty, np.empty(0), sizes=[])
+
     def per_query(self, values: np.ndarray) -> list[np.ndarray]:
         """Return values, one per query, divided among the parts."""
         return [values[first:stop] for first, stop in zip(self.starts[:-1], self.starts[1:], strict=True)]
@@ -162,6 +168,21 @@ class RemoteQueries(ABC):
         masks = self.per_query(mask)
         facts = [_chosen_facts(fact, part) for fact, part in zip(self.facts, masks, strict=True)]
         return self.mapped(Queries.take, per_part=[(part,) for part in masks], facts=facts)
+
+    def highest_grade(self) -> float:
+        """Return the highest grade of all documents, at least 0."""
+        return max(self.each(_highest_of_part))
+
+    def sample(self, n_queries: int, *, random_state: int | None = None) -> Self:
+        """Return this many queries, drawn at random, in their order."""
+        if not 0 < n_queries <= len(self):
+            raise ValueError(f"{n_queries} queries cannot be drawn from {len(self)}")
+        drawn = np.random.default_rng(random_state).choice(len(self), n_queries, replace=False)
+        return self.take(np.sort(drawn))
+
+    def collect(self) -> Queries:
+        """Return all documents to this process, as one set of queries in the grouped order."""
+        return concatenated(self.each(_whole))
 
     def require_finite(self) -> None:
         """Raise an error that names query, document and feature if a feature is NaN or infinite."""
@@ -186,6 +207,30 @@ class RemoteQueries(ABC):
         )
 
 
+AnyQueries = TypeVar("AnyQueries", Queries, RemoteQueries)
+"""Queries, in this process or elsewhere."""
+
+
+def concatenated(parts: Sequence[Queries]) -> Queries:
+    """Return the queries of several parts, one after another, as one."""
+    first = parts[0]
+    if len(parts) == 1:
+        return first
+    if any(part.preferences is not None for part in parts):
+        raise ValueError("queries with preferences instead of labels stay in the partitions in which they are")
+    stack = sparse.vstack if any(part.is_sparse for part in parts) else np.concatenate
+    features = stack([part.features for part in parts])
+    together = Queries(
+        features if isinstance(features, np.ndarray) else features.tocsr(),
+        np.concatenate([part.labels for part in parts]) if first.has_labels else None,
+        sizes=np.concatenate([part.sizes for part in parts]),
+        document_ids=None if first.document_ids is None else np.concatenate([part.document_ids for part in parts]),
+        feature_names=first.feature_names,
+    )
+    together.qids = np.concatenate([part.qids for part in parts])
+    return together
+
+
 def bytes_of(part: Queries) -> int:
     """Return the memory that the arrays of these queries take."""
     features = part.features
@@ -200,6 +245,14 @@ def _chosen_facts(fact: PartFacts, mask: np.ndarray) -> PartFacts:
     sizes = fact.sizes[mask]
     share = sizes.sum() / max(int(fact.sizes.sum()), 1)
     return replace(fact, qids=fact.qids[mask], sizes=sizes, n_bytes=int(fact.n_bytes * share), grouped=True)
+
+
+def _highest_of_part(part: Queries) -> float:
+    return float(part.labels.max(initial=0.0)) if part.has_labels else 0.0
+
+
+def _whole(part: Queries) -> Queries:
+    return part.between(0, len(part))
 
 
 def _rows_of(part: Queries, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -6,15 +6,18 @@ from typing import Any, overload
 import numpy as np
 
 from podium.core.random_state import RandomState, as_generator
-from podium.data.queries import Queries
+from podium.data.remote import AnyQueries
 
 __all__ = ["k_folds", "train_test_split"]
 
 
 def train_test_split(
-    queries: Queries, test_size: float = 0.25, *, random_state: RandomState = None
-) -> tuple[Queries, Queries]:
-    """Divide whole queries at random into a training and a test part; both keep the order of the queries."""
+    queries: AnyQueries, test_size: float = 0.25, *, random_state: RandomState = None
+) -> tuple[AnyQueries, AnyQueries]:
+    """Divide whole queries at random into a training and a test part; both keep the order of the queries.
+
+    Queries on a cluster (:mod:`podium.dask`) are divided as they would be here.
+    """
     if not 0 < test_size < 1:
         raise ValueError(f"test_size is the share of queries, between 0 and 1; got {test_size}")
     part = random_parts(len(queries), [test_size], random_state=random_state)
@@ -36,13 +39,13 @@ def random_parts(n_queries: int, shares: Sequence[float], *, random_state: Rando
 
 @overload
 def k_folds(
-    queries: Queries, k: int = 5, *, random_state: RandomState = None
-) -> Iterator[tuple[Queries, Queries, Queries]]: ...
+    queries: AnyQueries, k: int = 5, *, random_state: RandomState = None
+) -> Iterator[tuple[AnyQueries, AnyQueries, AnyQueries]]: ...
 @overload
 def k_folds(
     queries: int, k: int = 5, *, random_state: RandomState = None
 ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]: ...
-def k_folds(queries: Queries | int, k: int = 5, *, random_state: RandomState = None) -> Iterator[tuple[Any, ...]]:
+def k_folds(queries: Any, k: int = 5, *, random_state: RandomState = None) -> Iterator[tuple[Any, ...]]:
     """Yield the training, validation and test part of each fold, rotating as LETOR does.
 
     Queries are dealt at random into ``k`` equal parts. Fold f tests on part f, validates on the part before it and
@@ -61,7 +64,7 @@ def k_folds(queries: Queries | int, k: int = 5, *, random_state: RandomState = N
     >>> [[len(part) for part in fold] for fold in k_folds(queries, 3)]
     [[1, 1, 1], [1, 1, 1], [1, 1, 1]]
     """
-    n_queries = len(queries) if isinstance(queries, Queries) else queries
+    n_queries = queries if isinstance(queries, int) else len(queries)
     if k < 3:
         raise ValueError(f"training, validation and test need at least 3 folds; got {k}")
     if n_queries < k:
@@ -71,4 +74,4 @@ def k_folds(queries: Queries | int, k: int = 5, *, random_state: RandomState = N
     for fold in range(k):
         validation = (fold - 1) % k
         masks = (part != fold) & (part != validation), part == validation, part == fold
-        yield tuple(queries.take(mask) if isinstance(queries, Queries) else np.flatnonzero(mask) for mask in masks)
+        yield tuple(np.flatnonzero(mask) if isinstance(queries, int) else queries.take(mask) for mask in masks)

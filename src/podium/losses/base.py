@@ -14,9 +14,9 @@ from podium.core.parameters import Parameterized
 from podium.data.grouping import as_offsets
 from podium.data.preferences import Preferences
 from podium.losses.checks import as_column, as_labels, as_output, as_queries, as_scores, mean_weights
+from podium.losses.labeled import LabeledLists as LabeledLists
 from podium.numerics.calls import Routine
 from podium.numerics.compiling import Kernel
-from podium.numerics.grades import Groups, label_groups
 from podium.numerics.kernels import BoundKernel, Derivatives, OneList
 from podium.numerics.loop import (
     Calls,
@@ -31,7 +31,6 @@ from podium.numerics.loop import (
     run_epoch,
     visit,
 )
-from podium.numerics.random import streams
 
 _EMPTY = {dtype: np.empty(0, dtype) for dtype in (np.dtype(np.float32), np.dtype(np.float64))}
 
@@ -49,37 +48,6 @@ class LossValue:
     """(n_parameters,) float64; empty for a loss that learns nothing itself."""
     d2_scores: np.ndarray | None = None
     """(n_documents,) diagonal second derivative (or the loss's stand-in for it), if asked for."""
-
-
-@dataclass(frozen=True)
-class LabeledLists:
-    """The labels that a loss is bound to."""
-
-    labels: Any
-    """(n_documents,) float64, or :class:`podium.Preferences`."""
-    offsets: np.ndarray
-    """(n_queries + 1,): query q owns the slice ``offsets[q]:offsets[q + 1]``."""
-    query_numbers: np.ndarray
-    """(n_queries,) the queries' numbers in the whole data set, of which this may be a part; random draws depend on
-    them, so that each part draws what the whole set would."""
-
-    @cached_property
-    def sizes(self) -> np.ndarray:
-        """(n_queries,) documents per query."""
-        return np.diff(self.offsets)
-
-    @property
-    def longest(self) -> int:
-        return int(self.sizes.max(initial=0))
-
-    @cached_property
-    def groups(self) -> Groups:
-        """Each query's documents by grade, best first."""
-        return label_groups(self.labels, self.offsets)
-
-    def streams(self, random_state: int, epoch: int = 0, number: int = 0) -> np.ndarray:
-        """Return the streams of random numbers of all queries, one each (see :mod:`podium.numerics.random`)."""
-        return streams(random_state, epoch, self.query_numbers, number)
 
 
 class Loss(Parameterized):
@@ -143,12 +111,20 @@ class Loss(Parameterized):
         """Return the compiled function of one query; a loss with variants picks by its parameters."""
         return type(self).kernel
 
-    def bind(self, labels: Any, offsets: Any, query_weight: Any = None, query_numbers: Any = None) -> BoundLoss:
+    def bind(
+        self,
+        labels: Any,
+        offsets: Any,
+        query_weight: Any = None,
+        query_numbers: Any = None,
+        highest_grade: float | None = None,
+    ) -> BoundLoss:
         """Return the loss on given labels; evaluating it at many scores then does the label work once.
 
-        If these are part of a larger data set, ``query_numbers`` (n_queries,) are the queries' numbers in that set.
+        If these are part of a larger data set, ``query_numbers`` (n_queries,) are the queries' numbers in that set, and
+        ``highest_grade`` is the highest in it.
         """
-        return BoundLoss(self, labels, offsets, query_weight, query_numbers)
+        return BoundLoss(self, labels, offsets, query_weight, query_numbers, highest_grade)
 
     def value_and_gradient(
         self,
@@ -187,7 +163,13 @@ class BoundLoss:
     """A loss together with the labels it is evaluated on."""
 
     def __init__(
-        self, loss: Loss, labels: Any, offsets: Any, query_weight: Any = None, query_numbers: Any = None
+        self,
+        loss: Loss,
+        labels: Any,
+        offsets: Any,
+        query_weight: Any = None,
+        query_numbers: Any = None,
+        highest_grade: float | None = None,
     ) -> None:
         self.loss = loss
         self.offsets = as_offsets(offsets)
@@ -201,13 +183,19 @@ class BoundLoss:
         self._all_queries = numbers = np.arange(n_queries, dtype=np.int64)
         if query_numbers is not None:
             numbers = as_column("query_numbers", query_numbers, n_queries, "queries", np.int64)
-        self.data = LabeledLists(self.labels, self.offsets, numbers)
+        self.data = LabeledLists(self.labels, self.offsets, numbers, highest_grade)
         self.kernel = loss.choose_kernel()
         self._set_prepared(loss.prepare(self.data))
 
     @property
     def n_queries(self) -> int:
         return len(self.weights)
+
+    def weighted(self, weights: np.ndarray) -> BoundLoss:
+        """Return the same with these factors of the queries' losses, as they are: they need not add up to 1."""
+        other = copy(self)
+        other.weights = as_column("weights", weights, self.n_queries, "queries")
+        return other
 
     def start_epoch(self, epoch: int) -> None:
         """Renew what the loss draws anew in each pass over the data."""
@@ -276,7 +264,7 @@ class BoundLoss:
         sums = self.visit(scores, gradient, parameters, curvature=d2_scores, queries=queries)
         total = sums.totals.sum(axis=0)
         if not math.isfinite(total[0]):
-            self._explain_value(scores, parameters, self._all_queries if queries is None else queries)
+            self.explain_value(scores, parameters, queries)
         return LossValue(float(total[0]), gradient, total[1:], d2_scores)
 
     def per_query(self, scores: Any, *, parameters: Any = None) -> np.ndarray:
@@ -285,7 +273,7 @@ class BoundLoss:
         parameters = self.parameters(parameters)
         values = self._values(scores, parameters, self._all_queries)
         if not np.isfinite(values).all():
-            self._explain_value(scores, parameters, self._all_queries)
+            self.explain_value(scores, parameters)
         return values
 
     def visit(
@@ -347,8 +335,7 @@ class BoundLoss:
 
     def _values(self, scores: np.ndarray, parameters: np.ndarray, queries: np.ndarray) -> np.ndarray:
         """Return the loss of each of these queries, unweighted: each is a block."""
-        equal = copy(self)
-        equal.weights = np.ones_like(self.weights)
+        equal = self.weighted(np.ones_like(self.weights))
         bounds = np.arange(len(queries) + 1)
         return equal.visit(scores, np.empty_like(scores), parameters, queries=queries, bounds=bounds).totals[:, 0]
 
@@ -377,7 +364,7 @@ class BoundLoss:
                 raise routine.errors[0]
             self._call_kernel(q, scores, parameters)
         except Exception as error:
-            error.add_note(f"{type(self.loss).__name__} failed on query number {q}")
+            error.add_note(f"{type(self.loss).__name__} failed on query number {self.data.query_numbers[q]}")
             raise
         raise fault
 
@@ -386,19 +373,21 @@ class BoundLoss:
         out = Derivatives(np.empty_like(s), np.empty(0, s.dtype), np.empty(len(parameters)))
         self.kernel(OneList(s, q, int(self.offsets[q]), parameters), self.prepared, out)
 
-    def _explain_value(self, scores: np.ndarray, parameters: np.ndarray, queries: np.ndarray) -> NoReturn:
+    def explain_value(self, scores: np.ndarray, parameters: np.ndarray, queries: np.ndarray | None = None) -> NoReturn:
         """Raise, naming the query whose loss is not finite. Every kernel turns scores that are not into such a loss."""
+        queries = self._all_queries if queries is None else queries
         values = self._values(scores, parameters, queries)
         k = int(np.flatnonzero(~np.isfinite(values * self.weights[queries]))[0])
         q = int(queries[k])
         s = scores[self.offsets[q] : self.offsets[q + 1]]
         bad = np.flatnonzero(~np.isfinite(s))
+        number = self.data.query_numbers[q]
         if len(bad):
             raise ValueError(
-                f"the score of document {bad[0]} of query number {q} is {s[bad[0]]}; scores must be finite"
+                f"the score of document {bad[0]} of query number {number} is {s[bad[0]]}; scores must be finite"
             )
         raise ValueError(
-            f"{type(self.loss).__name__} is {values[k]} on query number {q}, "
+            f"{type(self.loss).__name__} is {values[k]} on query number {number}, "
             f"whose scores reach from {s.min()} to {s.max()}"
         )
 

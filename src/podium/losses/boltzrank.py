@@ -87,7 +87,7 @@ class BoltzRankLoss(Loss):
         sample = draw_sample(data.groups, offsets, self.n_samples, data.streams(self.random_state))
         target, work = np.empty(sample.first[-1]), float(len(sample.places))
         share(_probabilities, offsets, labels, offsets, sample, energy, target, work=work)
-        gains = judge(sample, worth_at_least_nothing(metric(self.metric)), labels, offsets)
+        gains = judge(sample, worth_at_least_nothing(metric(self.metric)), data)
         return sample, energy, target, gains, float(self.weight)
 
 
@@ -148,11 +148,12 @@ def _places(sample: Sample, q: int, n: int) -> Array:
     return places.reshape((sample.first[q + 1] - sample.first[q], n))
 
 
-def judge(sample: Sample, gain: Metric, labels: Array, offsets: Array) -> Array:
+def judge(sample: Sample, gain: Metric, data: LabeledLists) -> Array:
     """Return (n_rankings,) the metric of each ranking; 0 where it has no value, since then it is the same for all."""
     if gain.needs_max_grade:
         # The highest grade of all documents, not of those that happen to be judged together.
-        gain = metric(gain, max_grade=float(labels.max(initial=0.0)))
+        gain = metric(gain, max_grade=data.highest_grade)
+    labels, offsets = data.labels, data.offsets
     sizes, counts = np.diff(offsets), np.diff(sample.first)
     gains = np.empty(sample.first[-1])
     start = 0

@@ -93,7 +93,7 @@ class LambdaRankLoss(
         discounts = np.where(ranks <= (cutoff or longest), 1.0 / (np.log2(1 + ranks) if name == "ndcg" else ranks), 0.0)
         rows = longest if self.truncation is None else int(self.truncation)
         ideal = np.where(ranks <= rows, discounts, 0.0) if self.truncated_ideal else discounts
-        values = _VALUES[name](data.labels, data.offsets, ideal)
+        values = _VALUES[name](data, ideal)
         settings = Settings(rows, float(self.sigma), bool(self.normalize))
         return self.prepare_epoch((None, values, discounts, METRICS[name], settings), data, epoch=0)
 
@@ -129,19 +129,25 @@ def gain_shares(labels: Array, offsets: Array, discounts: Array) -> Array:
     return gains * np.repeat(_inverse_ideal(gains, label_order(labels, offsets), offsets, discounts), np.diff(offsets))
 
 
-def _relevances(labels: Array, offsets: Array, discounts: Array) -> Array:
+def _relevances(data: LabeledLists, discounts: Array) -> Array:
     """Return one over the query's number of relevant documents for each of them, 0 for the others."""
+    labels, offsets = data.labels, data.offsets
     relevant = (labels >= 1.0).astype(np.float64)
     before = np.concatenate(([0.0], np.cumsum(relevant)))
     return relevant / np.repeat(np.maximum(before[offsets[1:]] - before[offsets[:-1]], 1.0), np.diff(offsets))
 
 
-def _satisfactions(labels: Array, offsets: Array, discounts: Array) -> Array:
+def _satisfactions(data: LabeledLists, discounts: Array) -> Array:
     """Return the probability that a document ends the user's search."""
-    return np.maximum(np.exp2(labels - labels.max(initial=0.0)) - np.exp2(-labels.max(initial=0.0)), 0.0)
+    highest = data.highest_grade
+    return np.maximum(np.exp2(data.labels - highest) - np.exp2(-highest), 0.0)
 
 
-_VALUES = {"ndcg": gain_shares, "map": _relevances, "err": _satisfactions}
+def _shares(data: LabeledLists, discounts: Array) -> Array:
+    return gain_shares(data.labels, data.offsets, discounts)
+
+
+_VALUES = {"ndcg": _shares, "map": _relevances, "err": _satisfactions}
 
 
 @njit(cache=True, error_model="numpy")

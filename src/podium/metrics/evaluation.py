@@ -13,9 +13,11 @@ from podium.core.parameters import require_choice
 from podium.data.grouping import as_column, group_by_query, offsets_from_sizes
 from podium.data.io.trec import Qrels, Run, judged_run
 from podium.data.queries import Queries
+from podium.data.remote import RemoteQueries
 from podium.metrics.collapse import as_collapse
 from podium.metrics.conventions import Convention, NoRelevant
 from podium.metrics.definition import Metric, metric, names_its_convention
+from podium.metrics.elsewhere import measure_remote
 from podium.metrics.measuring import measure
 from podium.metrics.significance import bootstrap_interval, paired_t_test, randomization_test
 
@@ -43,8 +45,8 @@ def evaluate(
     Parameters
     ----------
     labels : (n_documents,) or Queries or Qrels
-        Grades, higher is better; or queries that have some, whose query and document ids are then used; or TREC
-        judgments (:func:`podium.read_qrels`).
+        Grades, higher is better; or queries that have some, whose query and document ids are then used (also those of
+        :mod:`podium.dask`, on a cluster); or TREC judgments (:func:`podium.read_qrels`).
     scores : (n_documents,) or Run
         Higher is better; in the same row order (that in which the queries were made). −∞ marks a document that was not
         retrieved. With judgments, a TREC run (:func:`podium.read_run`): the two are joined by query and document id, as
@@ -81,6 +83,10 @@ def evaluate(
     ndcg@2  0.8984
     map     1.0000
     """
+    if isinstance(labels, RemoteQueries):
+        if any(given is not None for given in (qid, sizes, document_ids, collapse, judged)):
+            raise ValueError("queries on a cluster are evaluated by their own labels and ids: give none of the arrays")
+        return _evaluate_remote(labels, scores, _ask(metrics, convention, no_relevant, max_grade))
     if isinstance(labels, Qrels) or isinstance(scores, Run):
         if (qid, sizes, document_ids, collapse, judged) != (None,) * 5:
             raise ValueError("judgments and a run know queries and documents themselves: give none of the other arrays")
@@ -105,6 +111,16 @@ def evaluate(
     per_query = dict(zip(asked, np.ascontiguousarray(values.T), strict=True))
     limit = None if hidden is None else hidden.limit
     return Evaluation(asked, per_query, lists.qids, (*lists.notes, *_notes(asked, lists.labels, limit)), limit)
+
+
+def _evaluate_remote(queries: RemoteQueries, scores: Any, asked: dict[str, Metric]) -> Evaluation:
+    if not queries.has_labels:
+        raise ValueError("these queries have no labels to evaluate scores against")
+    values = measure_remote(list(asked.values()), scores, queries)
+    per_query = dict(zip(asked, np.ascontiguousarray(values.T), strict=True))
+    by_data = any(m.needs_max_grade for m in asked.values())
+    highest = np.array([queries.highest_grade() if by_data else 0.0])
+    return Evaluation(asked, per_query, queries.qids, tuple(_notes(asked, highest, None)))
 
 
 @dataclass(frozen=True, eq=False)

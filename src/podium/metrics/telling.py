@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from podium.data.queries import Queries
+from podium.data.remote import RemoteQueries
 from podium.metrics.definition import Metric, metric
 
 OTHERS = ("ndcg@10", "ndcg", "map")
@@ -38,8 +39,13 @@ class Telling:
         """Those that have not told anything yet."""
         self._lowest, self._one_grade = math.inf, True
 
-    def look_at(self, queries: Queries) -> None:
+    def look_at(self, queries: Queries | RemoteQueries) -> None:
         """Take in the labels of more queries."""
+        if isinstance(queries, RemoteQueries):
+            for found in queries.each(_looked_at, self.silent):
+                self.silent = [measure for measure in self.silent if measure in found.silent]
+                self._lowest, self._one_grade = min(self._lowest, found._lowest), self._one_grade and found._one_grade
+            return
         self.silent = [measure for measure in self.silent if not can_tell(measure, queries)]
         if self.silent and queries.n_documents:
             starts = queries.offsets[:-1][queries.sizes > 0]
@@ -57,12 +63,18 @@ class Telling:
         return "every order of a query's documents has the same value"
 
 
+def _looked_at(part: Queries, metrics: Sequence[Metric]) -> Telling:
+    found = Telling(metrics)
+    found.look_at(part)
+    return found
+
+
 def cannot_tell(name: str, reason: str) -> str:
     """Return the line that says so of a metric."""
     return f"{name} cannot tell methods apart here: {reason}"
 
 
-def first_that_tells(asked: Sequence[Metric], queries: Queries) -> tuple[Metric, list[str]]:
+def first_that_tells(asked: Sequence[Metric], queries: Queries | RemoteQueries) -> tuple[Metric, list[str]]:
     """Return the first metric that can tell methods apart on these labels, and a line for each that cannot.
 
     After those asked for, NDCG and MAP under the same convention are tried.
@@ -95,7 +107,7 @@ def chosen(listed: Sequence[Metric], found: Telling) -> tuple[Metric, list[str]]
 
 
 def watched_metric(
-    asked: str | Metric, queries: Queries, otherwise: str = "the validation queries choose nothing"
+    asked: str | Metric, queries: Queries | RemoteQueries, otherwise: str = "the validation queries choose nothing"
 ) -> Metric | None:
     """Return what chooses within a fit: the metric asked for, or the next that can tell on these queries.
 

@@ -129,6 +129,30 @@ def n_partial_sums(n_documents: int, width: int) -> int:
     return 1 << (most.bit_length() - 1)
 
 
+class Blocks(NamedTuple):
+    """The blocks of consecutive queries that sums go over."""
+
+    bounds: np.ndarray
+    """(n_blocks + 1,) numbers of queries: block b has the queries ``bounds[b]:bounds[b + 1]``."""
+    n_documents: float
+    """Documents per block, about. Where lists are cut into pieces, a block that is longer has several sums."""
+
+    def between(self, first: int, stop: int) -> Blocks:
+        """Return the blocks of the queries ``first:stop``, which must begin and end with a block."""
+        low, high = np.searchsorted(self.bounds, (first, stop))
+        return Blocks(self.bounds[low : high + 1] - first, self.n_documents)
+
+
+def blocks_for(offsets: np.ndarray, width: int, borders: np.ndarray | None = None) -> Blocks:
+    """Return the blocks for rows of ``width`` sums; they depend on the data alone.
+
+    Blocks are cut at ``borders``, numbers of queries, too. Where these are borders of blocks anyway, nothing changes.
+    """
+    n = n_partial_sums(int(offsets[-1]), width)
+    bounds = blocks_of_queries(offsets, n)
+    return Blocks(bounds if borders is None else np.union1d(bounds, borders), float(offsets[-1]) / n)
+
+
 def visit(calls: Calls, lists: Lists, bounds: np.ndarray, sums: Sums, work: float) -> None:
     """Visit the queries ``lists.queries[bounds[b]:bounds[b + 1]]`` of each block b and fill ``sums``.
 
@@ -140,9 +164,9 @@ def visit(calls: Calls, lists: Lists, bounds: np.ndarray, sums: Sums, work: floa
         raise QueryError(int(sums.faults[sums.faults >= 0][0]))
 
 
-def total_gradient(finish: Routine | None, sums: Sums) -> np.ndarray:
-    """Return the sum over blocks of what the backward calls have added up, finished."""
-    gradient = sums.gradient.sum(axis=0)
+def total_gradient(finish: Routine | None, sums: np.ndarray) -> np.ndarray:
+    """Return the sum over blocks, (n_blocks, n_gradient), of what the backward calls have added up, finished."""
+    gradient = sums.sum(axis=0)
     if finish is not None:
         _call_once(finish.call, gradient)
     return gradient

@@ -8,17 +8,19 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from podium.core.arrays import NOT_FINITE, Arrays, named_under, require_array
+from podium.core.arrays import Arrays, named_under, require_array
 from podium.core.parameters import require_choice
 from podium.core.random_state import RandomState, as_generator
 from podium.data.normalize import WITHIN_QUERY
 from podium.data.queries import Queries
+from podium.data.remote import RemoteQueries
 from podium.files.models import load
 from podium.metrics import Metric, metric
 from podium.metrics.telling import watched_metric
-from podium.numerics.loop import QueryError
+from podium.rankers.elsewhere import name_query, part_scorer, remote_values, require_remote_trainer
 from podium.rankers.fitted import FittedEstimator
 from podium.rankers.inputs import (
+    GROUPED,
     Start,
     TrainingInput,
     as_features,
@@ -37,7 +39,6 @@ if TYPE_CHECKING:
 __all__ = ["BaseRanker"]
 
 NORMALIZATIONS = (None, "standard", *WITHIN_QUERY)
-_VALUES_AT_ONCE = 4_000_000
 _STANDARDIZATION = ("mean", "inverse_scale")
 """The arrays of a :class:`Standardization`."""
 
@@ -126,6 +127,8 @@ class BaseRanker(FittedEstimator):
             the same features and the same kind of model, and may be this ranker itself.
         """
         queries = as_queries(X, y, qid, labeled=True)
+        if isinstance(queries, RemoteQueries):
+            require_remote_trainer(self)
         if len(queries) == 0 or queries.n_documents == 0:
             raise ValueError("0 sample(s): there is no document to learn from, and a minimum of 1 is required.")
         require_choice("normalize", self.normalize, NORMALIZATIONS)  # type: ignore[arg-type]
@@ -136,13 +139,13 @@ class BaseRanker(FittedEstimator):
         weights = query_weights(sample_weight, queries)
         validation = None if eval_set is None else as_validation_queries(eval_set, eval_qid)
         if validation is not None:
-            self._check(validation, eval_set if isinstance(eval_set, Queries) else eval_set[0])
+            self._check(validation, eval_set if isinstance(eval_set, GROUPED) else eval_set[0])
             watched = watched_metric(eval_metric, validation)
             validation, eval_metric = (None, eval_metric) if watched is None else (validation, watched)
         try:
             self._set_fit(self._train(TrainingInput(queries, weights, validation, eval_metric, callback, start)))
         except Exception as error:
-            _name_query(error, queries)
+            name_query(error, queries)
             raise
         self.n_queries_, self.n_documents_ = len(queries), queries.n_documents
         self._expose_model()
@@ -175,9 +178,11 @@ class BaseRanker(FittedEstimator):
         """Return scores, (n_documents,), higher is better, in the order of the rows given.
 
         ``qid`` is needed only where a score depends on the other documents of its list: features normalized within
-        each query, or a listwise scorer.
+        each query, or a listwise scorer. Scores of queries on a cluster are a Dask array, computed when asked for.
         """
         queries = self._to_score(X, qid)
+        if isinstance(queries, RemoteQueries):
+            return queries.vector(part_scorer(self))
         return queries.restore(self._scores(queries))
 
     def rank(self, X: Any, qid: Any = None) -> np.ndarray:
@@ -194,6 +199,9 @@ class BaseRanker(FittedEstimator):
 
     def score(self, X: Any, y: Any = None, qid: Any = None, sample_weight: Any = None) -> float:
         """Return the mean NDCG@10 over the queries under the convention ``standard``; weights as in :meth:`fit`."""
+        if isinstance(X, RemoteQueries):
+            values = remote_values(self, self._to_score(as_queries(X, y, qid, labeled=True), None))
+            return float(np.average(values, weights=query_weights(sample_weight, X)))
         queries, scores = self._scored_lists(X, y, qid, labeled=True)
         values = metric("ndcg@10").per_query(scores, queries.labels, queries.offsets)
         return float(np.average(values, weights=query_weights(sample_weight, queries)))
@@ -250,7 +258,7 @@ class BaseRanker(FittedEstimator):
 
     # ---- parts of the methods above
 
-    def _start(self, init: Any, queries: Queries) -> Start:
+    def _start(self, init: Any, queries: Any) -> Start:
         """Return what training goes on from; raise ValueError, saying why, if it cannot."""
         name = type(self).__name__
         if self._loss() is None:
@@ -279,9 +287,9 @@ class BaseRanker(FittedEstimator):
         """Return whether a document's score depends on the other documents of its query."""
         return self.normalize in WITHIN_QUERY or self._scorer().listwise
 
-    def _to_score(self, X: Any, qid: Any) -> Queries:
+    def _to_score(self, X: Any, qid: Any) -> Any:
         self._require_fitted()
-        if qid is not None or isinstance(X, Queries):
+        if qid is not None or isinstance(X, GROUPED):
             return self._check(as_queries(X, qid=qid, labeled=False), X)
         if self._needs_lists():
             why = f"normalize={self.normalize!r}" if self.normalize in WITHIN_QUERY else "its scorer"
@@ -296,37 +304,35 @@ class BaseRanker(FittedEstimator):
     ) -> tuple[Queries, np.ndarray]:
         """Return the lists given and their scores in the grouped order."""
         self._require_fitted()
+        if isinstance(X, RemoteQueries):
+            raise ValueError(
+                "queries on a cluster have predict, score and podium.evaluate; for the rest, take some here"
+            )
         queries = self._check(as_queries(X, y, qid, labeled=labeled), X)
         return queries, self._scores(queries)
 
     def _scores(self, queries: Queries) -> np.ndarray:
         """Return the model's scores; raise ValueError if one is not finite, which would have no place in a ranking."""
-        # Block by block where features are rescaled: a copy of all of them would double the memory.
-        blocks = queries.in_blocks(_VALUES_AT_ONCE) if self.normalize in WITHIN_QUERY else [queries]
-        scores = np.concatenate([self.model_.scores(self._as_trained(block)) for block in blocks])
-        if not np.isfinite(scores).all():
-            row = int(np.argmin(np.isfinite(scores)))
-            raise ValueError(f"query {queries.qids[queries.query_of_document[row]]}, document {row}: {NOT_FINITE}")
-        return scores
+        return part_scorer(self)(queries)
 
-    def _as_trained(self, queries: Queries) -> Queries:
+    def _as_trained(self, queries: Any) -> Any:
         """Return the queries with features as the model sees them."""
         return self._standardized(self._within_query(queries))
 
-    def _within_query(self, queries: Queries) -> Queries:
+    def _within_query(self, queries: Any) -> Any:
         return queries.normalized(self.normalize) if self.normalize in WITHIN_QUERY else queries
 
-    def _standardize(self, queries: Queries, scorer: Scorer) -> Standardization | None:
+    def _standardize(self, queries: Any, scorer: Scorer) -> Standardization | None:
         """Learn the standardization, if there is to be one; return it if the scorer takes it into its model."""
         if self.normalize != "standard" or scorer.scale_free:
             return None
-        standardization = Standardization.fit(queries.features)
+        standardization = Standardization.of(queries)
         if scorer.folds_standardization:
             return standardization
         self.standardization_ = standardization
         return None
 
-    def _standardized(self, queries: Queries) -> Queries:
+    def _standardized(self, queries: Any) -> Any:
         return queries if self.standardization_ is None else self.standardization_.apply(queries)
 
     def _validation(self, given: TrainingInput) -> Validation | None:
@@ -334,14 +340,14 @@ class BaseRanker(FittedEstimator):
             return None
         return Validation(self._as_trained(given.validation), metric(given.eval_metric))
 
-    def _set_features(self, queries: Queries) -> None:
+    def _set_features(self, queries: Any) -> None:
         self.n_features_in_ = queries.n_features
         if queries.feature_names is not None:
             self.feature_names_in_ = np.array(queries.feature_names, dtype=object)
         else:
             self.__dict__.pop("feature_names_in_", None)
 
-    def _check(self, queries: Queries, given: Any) -> Queries:
+    def _check(self, queries: Any, given: Any) -> Any:
         """Return the queries made from ``given`` if they have the features fitted on, and no values missing."""
         names = getattr(self, "feature_names_in_", None)
         check_features(queries, self.n_features_in_, names, given=given, estimator=type(self).__name__)
@@ -393,12 +399,3 @@ class BaseRanker(FittedEstimator):
         tags.input_tags.sparse = self.normalize not in WITHIN_QUERY
         tags.input_tags.allow_nan = self._scorer().accepts_missing
         return tags
-
-
-def _name_query(error: BaseException, queries: Queries) -> None:
-    """Add to an error in the loss of a query the id of that query."""
-    fault: BaseException | None = error
-    while fault is not None and not isinstance(fault, QueryError):
-        fault = fault.__context__
-    if fault is not None:
-        error.add_note(f"query number {fault.query} has the id {queries.qids[fault.query]}")

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from podium.data.queries import Queries
+from podium.data.remote import RemoteQueries
 from podium.losses.base import Loss
 from podium.metrics import Metric
 from podium.scorers.base import Model
@@ -40,9 +41,10 @@ class Start:
 class TrainingInput:
     """The arguments of ``fit``, checked and grouped by query."""
 
-    queries: Queries
+    queries: Any
+    """:class:`podium.Queries`, or :class:`podium.data.remote.RemoteQueries`, as are those of the validation."""
     query_weight: np.ndarray | None
-    validation: Queries | None
+    validation: Any
     eval_metric: str | Metric
     callback: Callable[[Progress], Any] | None
     init: Start | None = None
@@ -54,13 +56,22 @@ NO_QID = (
 )
 
 
-def as_queries(X: Any, y: Any = None, qid: Any = None, *, labeled: bool) -> Queries:
-    """Return the queries given as ``Queries``, or as features, labels and query ids in any row order."""
-    if isinstance(X, Queries):
+GROUPED = (Queries, RemoteQueries)
+"""Queries, in this process or elsewhere, which bring their labels and query ids."""
+
+
+def as_queries(X: Any, y: Any = None, qid: Any = None, *, labeled: bool) -> Any:
+    """Return the queries given as ``Queries``, or as features, labels and query ids in any row order.
+
+    Queries elsewhere (:class:`podium.data.remote.RemoteQueries`) are returned as they are.
+    """
+    if isinstance(X, GROUPED):
         if y is not None or qid is not None:
             raise ValueError("Queries bring their own labels and query ids: leave out y and qid")
-        if labeled:
+        if labeled and isinstance(X, Queries):
             _ = X.targets  # raises, saying so, if there are none
+        elif labeled and not X.has_labels:
+            raise ValueError("these queries have no labels; read them with labels to train on or evaluate them")
         return X
     if labeled and y is None:
         raise ValueError("labels are missing: this requires y to be passed, but the target y is None")
@@ -69,9 +80,9 @@ def as_queries(X: Any, y: Any = None, qid: Any = None, *, labeled: bool) -> Quer
     return Queries(as_features(X), y if labeled else None, qid=qid)
 
 
-def as_validation_queries(eval_set: Any, eval_qid: Any) -> Queries:
+def as_validation_queries(eval_set: Any, eval_qid: Any) -> Any:
     """Return the queries given as ``Queries``, or as a pair of features and labels with their query ids."""
-    given = (eval_set, None) if isinstance(eval_set, Queries) else eval_set
+    given = (eval_set, None) if isinstance(eval_set, GROUPED) else eval_set
     if not isinstance(given, tuple | list) or len(given) != 2:
         raise ValueError("eval_set must be Queries or a pair (X, y) with their query ids in eval_qid")
     if given is eval_set and eval_qid is None:
@@ -100,7 +111,7 @@ def as_features(X: Any) -> Any:
     return X
 
 
-def check_features(queries: Queries, n_features: int, names: Any, *, given: Any, estimator: str) -> None:
+def check_features(queries: Any, n_features: int, names: Any, *, given: Any, estimator: str) -> None:
     """Raise unless these queries have the features the ranker was fitted on, in the same order."""
     found, known = queries.feature_names, None if names is None else tuple(names)
     if found is not None and known is not None and found != known:
@@ -109,7 +120,7 @@ def check_features(queries: Queries, n_features: int, names: Any, *, given: Any,
         raise ValueError(
             f"X has {queries.n_features} features, but {estimator} is expecting {n_features} features as input"
         )
-    if isinstance(given, Queries) or (found is None) == (known is None):
+    if isinstance(given, GROUPED) or (found is None) == (known is None):
         return
     now, before = ("has", "without") if known is None else ("does not have valid", "with")
     warnings.warn(f"X {now} feature names, but {estimator} was fitted {before} feature names", stacklevel=3)
@@ -127,7 +138,7 @@ def _names_differ(found: tuple[str, ...], known: tuple[str, ...]) -> str:
     return message
 
 
-def query_weights(sample_weight: Any, queries: Queries) -> np.ndarray | None:
+def query_weights(sample_weight: Any, queries: Any) -> np.ndarray | None:
     """Return one weight per query, from one per query or one per document (then equal within each query)."""
     if sample_weight is None:
         return None

@@ -11,7 +11,8 @@ import numpy as np
 from podium.core.arrays import Arrays
 from podium.core.parameters import Parameterized
 from podium.data.queries import Queries
-from podium.numerics.loop import ModelRoutines
+from podium.numerics.calls import Routine
+from podium.numerics.loop import Blocks, ModelRoutines
 from podium.scorers.standardization import Standardization
 
 __all__ = ["Model", "Scorer", "SmoothModel", "StartOptions"]
@@ -146,6 +147,27 @@ class SmoothModel(Model):
 
         They read the parameters from ``buffers``, not from this model, and have scratch space for ``n_blocks`` blocks.
         """
+        return None
+
+    sums_by_block: ClassVar[bool] = False
+    """Are gradients summed over fixed blocks of queries? Then they are the same wherever the blocks are summed."""
+
+    @property
+    def n_sums(self) -> int:
+        """How many numbers are summed over queries; the parameters' derivatives come first."""
+        return len(self.theta)
+
+    def forward_in_blocks(self, queries: Queries, blocks: Blocks) -> tuple[np.ndarray, Backward]:
+        """Return the scores, and the function that turns their gradient into sums by block, (n_rows, n_sums).
+
+        The gradient of ``theta`` is their sum over rows, finished by :meth:`finishing`. Without :attr:`sums_by_block`
+        there is one row.
+        """
+        scores, backward = self.forward(queries)
+        return scores, lambda d_scores: backward(d_scores)[None]
+
+    def finishing(self, queries: Queries) -> Routine | None:
+        """Return what turns sums over queries into the gradient of ``theta``; None if they are that gradient."""
         return None
 
     def penalty(self) -> tuple[float, np.ndarray]:

@@ -13,6 +13,7 @@ from podium.data.queries import Queries
 from podium.numerics.calls import NOTHING, Routine, pack, routine
 from podium.numerics.compiling import Kernel
 from podium.numerics.loop import (
+    Blocks,
     Calls,
     Lists,
     ModelRoutines,
@@ -44,12 +45,8 @@ class CompiledModel(SmoothModel):
     """Base class of models made of compiled functions."""
 
     kernels: ClassVar[Kernels]
+    sums_by_block: ClassVar[bool] = True
     n_features: int
-
-    @property
-    def n_sums(self) -> int:
-        """How many numbers the backward function adds to; the parameters' derivatives come first."""
-        return len(self.theta)
 
     def scratch_size(self, queries: Queries) -> int:
         """Return how many numbers of scratch space each block needs."""
@@ -63,6 +60,10 @@ class CompiledModel(SmoothModel):
         """Return offsets of the runs of documents that are scored in one call; they depend on the data alone."""
         n = queries.n_documents
         return np.append(np.arange(0, n, _PIECE), n)
+
+    def pieces_of_lists(self, queries: Queries) -> np.ndarray:
+        """Return offsets of runs like :meth:`pieces` of which none has documents of two lists."""
+        return cut_lists(queries.offsets, _PIECE)
 
     def tables(self, queries: Queries, buffers: Buffers, n_blocks: int) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
         """Return what the forward and the backward function work on; the others work on the former."""
@@ -86,25 +87,69 @@ class CompiledModel(SmoothModel):
 
     def scores(self, queries: Queries) -> np.ndarray:
         scores = np.empty(queries.n_documents)
-        self._visit(queries, scores, backward=False)
+        self._visit(queries, scores, *self._runs(queries), backward=False)
         return scores
 
     def forward(self, queries: Queries) -> tuple[np.ndarray, Backward]:
         return self.scores(queries), partial(self._backward, queries)
 
-    def _backward(self, queries: Queries, d_scores: np.ndarray) -> np.ndarray:
-        sums, finish = self._visit(queries, np.ascontiguousarray(d_scores, dtype=np.float64), backward=True)
-        return total_gradient(finish, sums)[: len(self.theta)]
+    def forward_in_blocks(self, queries: Queries, blocks: Blocks) -> tuple[np.ndarray, Backward]:
+        pieces = self.pieces_of_lists(queries)
+        bounds = _within_blocks(pieces, queries.offsets[blocks.bounds], blocks.n_documents)
+        scores = np.empty(queries.n_documents)
+        self._visit(queries, scores, pieces, bounds, backward=False)
 
-    def _visit(self, queries: Queries, values: np.ndarray, *, backward: bool) -> tuple[Sums, Routine | None]:
-        """Run over all documents in one direction, writing or reading ``values``."""
+        def backward(d_scores: np.ndarray) -> np.ndarray:
+            return self._visit(queries, d_scores, pieces, bounds, backward=True).gradient
+
+        return scores, backward
+
+    def finishing(self, queries: Queries) -> Routine | None:
+        if self.kernels.finish is None:
+            return None
+        table, _ = self.tables(queries, Buffers(self.theta, np.empty(0), np.empty(0)), 1)
+        return routine(self.kernels.finish, pack(table))
+
+    def _backward(self, queries: Queries, d_scores: np.ndarray) -> np.ndarray:
+        values = np.ascontiguousarray(d_scores, dtype=np.float64)
+        sums = self._visit(queries, values, *self._runs(queries), backward=True)
+        return total_gradient(self.finishing(queries), sums.gradient)[: len(self.theta)]
+
+    def _runs(self, queries: Queries) -> tuple[np.ndarray, np.ndarray]:
+        """Return pieces of documents and bounds of blocks of pieces, for a pass over all documents."""
         pieces = self.pieces(queries)
-        bounds = blocks_of_queries(pieces, self.n_blocks(queries))
+        return pieces, blocks_of_queries(pieces, self.n_blocks(queries))
+
+    def _visit(
+        self, queries: Queries, values: np.ndarray, pieces: np.ndarray, bounds: np.ndarray, *, backward: bool
+    ) -> Sums:
+        """Run over all documents in one direction, writing or reading ``values``."""
         n_blocks, n_pieces = len(bounds) - 1, len(pieces) - 1
         table = pack(self.tables(queries, Buffers(self.theta, values, values), n_blocks)[backward])
-        kernels = self.kernels
-        run = routine(kernels.backward if backward else kernels.forward, table)
+        run = routine(self.kernels.backward if backward else self.kernels.forward, table)
         sums = new_sums(n_blocks, n_gradient=self.n_sums if backward else 0)
         lists = Lists(pieces, np.ones(n_pieces), np.arange(n_pieces))
         visit(Calls(NOTHING, run.call, NOTHING, NOTHING, NOTHING), lists, bounds, sums, self.work(queries))
-        return sums, routine(kernels.finish, table) if backward and kernels.finish is not None else None
+        return sums
+
+
+def cut_lists(offsets: np.ndarray, length: int, most: int | None = None) -> np.ndarray:
+    """Return offsets of pieces of lists, of about ``length`` documents at most; ``most`` pieces per list at most."""
+    sizes = np.diff(offsets)
+    n_pieces = -(-sizes // length) if most is None else np.minimum(-(-sizes // length), most)
+    list_of_piece = np.repeat(np.arange(len(sizes)), n_pieces)
+    number = np.arange(len(list_of_piece)) - np.repeat(np.cumsum(n_pieces) - n_pieces, n_pieces)
+    first = offsets[list_of_piece] + sizes[list_of_piece] * number // n_pieces[list_of_piece]
+    return np.append(first, offsets[-1])
+
+
+def _within_blocks(pieces: np.ndarray, borders: np.ndarray, length: float) -> np.ndarray:
+    """Return bounds of blocks of pieces that begin where a block of queries does, or some ``length`` documents later.
+
+    They depend on the block of queries alone, so that its sums are the same on whichever machine it is.
+    """
+    inside = []
+    for start, stop in zip(borders[:-1].tolist(), borders[1:].tolist(), strict=True):
+        n = max(1, round((stop - start) / length))
+        inside.append(start + (stop - start) * np.arange(1, n) // n)
+    return np.unique(np.searchsorted(pieces, np.concatenate((borders, *inside))))

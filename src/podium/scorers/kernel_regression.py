@@ -12,14 +12,16 @@ p = K/ΣK, whose rows sum to 0, the derivative is
 """
 
 from collections.abc import Iterator
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from podium.core.arrays import Arrays, require_array
 from podium.core.parameters import require_choice, require_count
 from podium.data.queries import Queries
+from podium.data.remote import RemoteQueries
 from podium.numerics.forward import kernel_weights
+from podium.numerics.loop import Blocks
 from podium.scorers.base import PLAIN, Backward, Scorer, SmoothModel, StartOptions
 
 __all__ = ["Kernel", "KernelModel"]
@@ -30,6 +32,7 @@ _TILE = 4_000_000  # kernel values held at once: 32 MB, whatever the sizes of li
 class KernelModel(SmoothModel):
     """``theta`` are the widths; the landmarks' features and grades are part of the model."""
 
+    sums_by_block: ClassVar[bool] = True
     n_features: int
 
     def __init__(
@@ -44,43 +47,52 @@ class KernelModel(SmoothModel):
 
     def scores(self, queries: Queries) -> np.ndarray:
         scores = np.empty(queries.n_documents)
-        for rows, _ in self._tiles(queries, leave_out=False):
+        for start in range(0, queries.n_documents, self._height):
+            rows = slice(start, start + self._height)
             scores[rows] = self._probabilities(queries.features[rows], None) @ self.grades
         return scores
 
     def forward(self, queries: Queries) -> tuple[np.ndarray, Backward]:
         """Score *training* queries: each one's own documents are left out of the sum."""
-        scores = np.empty(queries.n_documents)
-        for rows, hidden in self._tiles(queries, leave_out=True):
-            scores[rows] = self._probabilities(queries.features[rows], hidden) @ self.grades
-        return scores, lambda d_scores: self._backward(queries, scores, d_scores)
+        one = Blocks(np.array([0, len(queries)]), float(queries.n_documents))
+        scores, backward = self.forward_in_blocks(queries, one)
+        return scores, lambda d_scores: backward(d_scores)[0]
 
-    def _backward(self, queries: Queries, scores: np.ndarray, d_scores: np.ndarray) -> np.ndarray:
-        gradient = np.zeros(self.n_features)
+    def forward_in_blocks(self, queries: Queries, blocks: Blocks) -> tuple[np.ndarray, Backward]:
+        scores = np.empty(queries.n_documents)
+        for _, rows, hidden in self._tiles_of_lists(queries):
+            scores[rows] = self._probabilities(queries.features[rows], hidden) @ self.grades
+        return scores, lambda d_scores: self._backward(queries, blocks, scores, d_scores)
+
+    def _backward(self, queries: Queries, blocks: Blocks, scores: np.ndarray, d_scores: np.ndarray) -> np.ndarray:
+        sums = np.zeros((len(blocks.bounds) - 1, self.n_features))
         squares = self.features.astype(np.float64) ** 2
-        for rows, hidden in self._tiles(queries, leave_out=True):
+        for q, rows, hidden in self._tiles_of_lists(queries):
             x, g = queries.features[rows], d_scores[rows].astype(np.float64)
             w = self._probabilities(x, hidden)
             w *= g[:, None] * (self.grades[None, :] - scores[rows, None])
-            gradient += w.sum(axis=0) @ squares - 2.0 * (x * (w @ self.features)).sum(axis=0)
-        return -self.theta * gradient
+            block = np.searchsorted(blocks.bounds, q, side="right") - 1
+            sums[block] += w.sum(axis=0) @ squares - 2.0 * (x * (w @ self.features)).sum(axis=0)
+        return -self.theta * sums
 
     def _probabilities(self, x: np.ndarray, hidden: np.ndarray | None) -> np.ndarray:
         return kernel_weights(x, self.theta, self.features, hidden)
 
-    def _tiles(self, queries: Queries, *, leave_out: bool) -> Iterator[tuple[slice, np.ndarray | None]]:
-        """Yield slices of rows that fit in memory at once, with the landmarks to hide from each."""
-        height = max(1, _TILE // max(len(self.grades), 1))
-        if not leave_out or self._landmark_qids is None:
-            for start in range(0, queries.n_documents, height):
-                yield slice(start, min(start + height, queries.n_documents)), None
-            return
+    @property
+    def _height(self) -> int:
+        """How many rows of the kernel matrix fit in memory at once."""
+        return max(1, _TILE // max(len(self.grades), 1))
+
+    def _tiles_of_lists(self, queries: Queries) -> Iterator[tuple[int, slice, np.ndarray | None]]:
+        """Yield the number of a query, slices of its rows that fit in memory, and the landmarks to hide from them."""
         for q, (first, last) in enumerate(zip(queries.offsets[:-1], queries.offsets[1:], strict=True)):
-            hidden = np.flatnonzero(self._landmark_qids == queries.qids[q])
-            if len(hidden) == len(self.grades):
-                raise ValueError("kernel regression needs documents of at least two queries to learn from")
-            for start in range(first, last, height):
-                yield slice(start, min(start + height, last)), hidden
+            hidden = None
+            if self._landmark_qids is not None:
+                hidden = np.flatnonzero(self._landmark_qids == queries.qids[q])
+                if len(hidden) == len(self.grades):
+                    raise ValueError("kernel regression needs documents of at least two queries to learn from")
+            for start in range(first, last, self._height):
+                yield q, slice(start, min(start + self._height, last)), hidden
 
     def scoring(self) -> dict[str, Any]:
         return {"kind": "kernel regression"}
@@ -129,4 +141,15 @@ class Kernel(Scorer, model_class=KernelModel):
             rows = np.sort(rng.choice(queries.n_documents, self.n_landmarks, replace=False))
         widths = rng.uniform(0.0, 1.0, queries.n_features) if self.initial == "uniform" else np.ones(queries.n_features)
         qids = np.repeat(queries.qids, queries.sizes)[rows] if self.leave_out == "query" else None
-        return KernelModel(widths, queries.features[rows], queries.labels[rows], qids)
+        return KernelModel(widths, *self._landmarks(queries, rows), qids)
+
+    def _landmarks(self, queries: Queries, rows: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Return features and grades of the landmarks."""
+        if not isinstance(queries, RemoteQueries):
+            return queries.features[rows], queries.labels[rows]
+        if isinstance(rows, slice):
+            raise ValueError(
+                f"kernel regression on all {queries.n_documents} documents of a cluster would bring them all here: "
+                "give Kernel(n_landmarks=…), fewer than there are documents"
+            )
+        return queries.rows(rows)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -10,7 +11,9 @@ from scipy import sparse
 from podium.core.wording import advice
 from podium.data.features import Features
 from podium.data.queries import Queries
+from podium.data.remote import AnyQueries, RemoteQueries
 from podium.numerics.compiling import njit
+from podium.numerics.loop import blocks_for
 from podium.numerics.pool import share
 
 _ROWS = 8192  # per chunk: fixed, so that the sums are the same whatever the number of threads
@@ -26,19 +29,43 @@ class Standardization:
     """(n_features,) one over the standard deviation; 0 for a constant feature, which then has no effect."""
 
     @classmethod
-    def fit(cls, features: Features) -> Standardization:
-        """Return the map for (n_documents, n_features) training features, dense or CSR. NaN are left out."""
-        dense = isinstance(features, np.ndarray)
-        mean, variance = _dense_moments(features) if dense else _sparse_moments(features)
+    def fit(cls, features: Features, offsets: np.ndarray | None = None) -> Standardization:
+        """Return the map for (n_documents, n_features) training features, dense or CSR. NaN are left out.
+
+        With the offsets of queries, chunks of rows end where blocks of queries do: see :meth:`of`.
+        """
+        offsets = np.array([0, features.shape[0]]) if offsets is None else offsets
+        chunks = _chunks(offsets, features.shape[1])
+        return cls._from_moments(_moments(features, chunks), features.dtype)
+
+    @classmethod
+    def of(cls, queries: Queries | RemoteQueries) -> Standardization:
+        """Return the map for the features of queries; wherever they are, the same bits."""
+        if not isinstance(queries, RemoteQueries):
+            return cls.fit(queries.features, queries.offsets)
+        rows = queries.offsets[queries.starts]
+        chunks = np.union1d(_chunks(queries.offsets, queries.n_features), rows)
+        edges = np.searchsorted(chunks, rows)
+        per_part = [
+            (chunks[low : high + 1] - start,) for low, high, start in zip(edges[:-1], edges[1:], rows[:-1], strict=True)
+        ]
+        found = queries.each(_moments_beside, per_part=per_part)
+        return cls._from_moments(Moments(*map(np.concatenate, zip(*found, strict=True))), queries.dtype)
+
+    @classmethod
+    def _from_moments(cls, chunks: Moments, dtype: Any) -> Standardization:
+        mean, variance = _together(*chunks)
         deviation = np.sqrt(variance)
         # A feature that varies by rounding only, in its own type, is constant: dividing would amplify noise.
-        varies = deviation > np.finfo(features.dtype).eps * np.abs(mean)
+        varies = deviation > np.finfo(dtype).eps * np.abs(mean)
         inverse_scale = np.zeros_like(mean)
         inverse_scale[varies] = 1.0 / deviation[varies]
         return cls(mean, inverse_scale)
 
-    def apply(self, queries: Queries) -> Queries:
+    def apply(self, queries: AnyQueries) -> AnyQueries:
         """Return a copy with standardized features of the same type, for scorers that do not fold the map in."""
+        if isinstance(queries, RemoteQueries):
+            return queries.mapped(_apply_beside, self)
         if queries.is_sparse:
             raise ValueError(
                 "standardizing sparse features would fill in every zero, and this scorer cannot avoid it; "
@@ -53,49 +80,103 @@ class Standardization:
         return queries.with_features(features, queries.feature_names)
 
 
-def _dense_moments(features: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    n, width = features.shape
-    if n == 0:
-        return np.zeros(width), np.zeros(width)
-    # Summing differences from the first row makes the mean of equal values exact, and loses no digits to an offset.
-    first = np.nan_to_num(features[0].astype(np.float64))
-    total, count = _column_sums(features, first, 1)
-    mean = first + total / np.maximum(count, 1)
-    square, _ = _column_sums(features, mean, 2)
-    return mean, square / np.maximum(count, 1)
+def _apply_beside(part: Queries, standardization: Standardization) -> Queries:
+    return standardization.apply(part)
 
 
-def _column_sums(features: np.ndarray, center: np.ndarray, power: int) -> tuple[np.ndarray, np.ndarray]:
-    n_chunks = -(-len(features) // _ROWS)
-    sums = np.zeros((n_chunks, features.shape[1]))
-    counts = np.zeros((n_chunks, features.shape[1]))
-    share(_sum_chunks, n_chunks, features, center, power, sums, counts, work=features.size)
-    return sums.sum(axis=0), counts.sum(axis=0)
+class Moments(NamedTuple):
+    """Moments of the features in chunks of rows, one row per chunk."""
+
+    counts: np.ndarray
+    """Values that are not missing."""
+    means: np.ndarray
+    squares: np.ndarray
+    """Sums of squared differences from the chunk's mean."""
+
+
+def _chunks(offsets: np.ndarray, width: int) -> np.ndarray:
+    """Return bounds of chunks of rows: blocks of queries, and in them runs of ``_ROWS``. They depend on data alone."""
+    borders = offsets[blocks_for(offsets, 3 * width).bounds]
+    inside = [np.arange(a, b, _ROWS) for a, b in zip(borders[:-1].tolist(), borders[1:].tolist(), strict=True)]
+    return np.unique(np.concatenate((borders, *inside)).astype(np.int64))
+
+
+def _moments_beside(part: Queries, chunks: np.ndarray) -> Moments:
+    return _moments(part.features, chunks)
+
+
+def _moments(features: Features, chunks: np.ndarray) -> Moments:
+    n_chunks, width = len(chunks) - 1, features.shape[1]
+    result = Moments(*(np.zeros((n_chunks, width)) for _ in Moments._fields))
+    if isinstance(features, np.ndarray):
+        share(_fill_moments, n_chunks, features, chunks, *result, work=2 * features.size)
+        return result
+    for chunk, (first, stop) in enumerate(zip(chunks[:-1].tolist(), chunks[1:].tolist(), strict=True)):
+        count, mean, variance = _sparse_moments(features[first:stop])
+        result.counts[chunk], result.means[chunk], result.squares[chunk] = count, mean, variance * count
+    return result
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def _sum_chunks(
-    first: int, stop: int, features: np.ndarray, center: np.ndarray, power: int, sums: np.ndarray, counts: np.ndarray
+def _fill_moments(
+    first: int,
+    stop: int,
+    features: np.ndarray,
+    chunks: np.ndarray,
+    counts: np.ndarray,
+    means: np.ndarray,
+    squares: np.ndarray,
 ) -> None:
-    """Sum ``(x - center) ** power`` (power 1 or 2) over each chunk of rows, and count its values."""
+    """Compute the moments of each chunk; it is read twice, the second time from the processor's cache."""
     for c in range(first, stop):
-        block, total, count = features[c * _ROWS : (c + 1) * _ROWS], sums[c], counts[c]
+        block, count, mean, square = features[chunks[c] : chunks[c + 1]], counts[c], means[c], squares[c]
+        # Summing differences from a row makes the mean of equal values exact, and loses no digits to an offset.
+        center = np.empty(block.shape[1])
+        for j in range(len(center)):
+            center[j] = block[0, j] if block[0, j] == block[0, j] else 0.0
         for i in range(len(block)):
             row = block[i]
             for j in range(len(row)):
                 known = row[j] == row[j]
-                d = row[j] - center[j] if known else 0.0
-                total[j] += d if power == 1 else d * d
+                mean[j] += row[j] - center[j] if known else 0.0
                 count[j] += 1.0 if known else 0.0
+        for j in range(len(center)):
+            mean[j] = center[j] + mean[j] / max(count[j], 1.0)
+        for i in range(len(block)):
+            row = block[i]
+            for j in range(len(row)):
+                d = row[j] - mean[j] if row[j] == row[j] else 0.0
+                square[j] += d * d
 
 
-def _sparse_moments(features: sparse.csr_matrix) -> tuple[np.ndarray, np.ndarray]:
+@njit(nogil=True, cache=True, error_model="numpy")
+def _together(counts: np.ndarray, means: np.ndarray, squares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return mean and variance over all chunks, taken in order (Chan, Golub & LeVeque, 1979)."""
+    n_chunks, width = counts.shape
+    count, mean, square = np.zeros(width), np.zeros(width), np.zeros(width)
+    for c in range(n_chunks):
+        for j in range(width):
+            n = counts[c, j]
+            if n > 0.0:
+                difference = means[c, j] - mean[j]
+                share_of_chunk = n / (count[j] + n)
+                square[j] += squares[c, j] + difference * difference * count[j] * share_of_chunk
+                # The first chunk's mean as it is: 0 + (m - 0) would be, too, but not if rounding were to come in.
+                mean[j] = means[c, j] if count[j] == 0.0 else mean[j] + difference * share_of_chunk
+                count[j] += n
+    for j in range(width):
+        square[j] /= max(count[j], 1.0)
+    return mean, square
+
+
+def _sparse_moments(features: sparse.csr_matrix) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return how many values are known, their mean and their variance."""
     if not features.has_canonical_format:
         features = features.copy()
         features.sum_duplicates()
     n, width = features.shape
     if n == 0:
-        return np.zeros(width), np.zeros(width)
+        return np.zeros(width), np.zeros(width), np.zeros(width)
     data = features.data.astype(np.float64)
     unknown = np.isnan(data)
     columns, data = features.indices[~unknown], data[~unknown]
@@ -105,5 +186,5 @@ def _sparse_moments(features: sparse.csr_matrix) -> tuple[np.ndarray, np.ndarray
     difference = data - mean[columns]
     total = np.bincount(columns, difference, width) - (count - stored) * mean  # rounding error of the mean
     square = np.bincount(columns, difference**2, width) + (count - stored) * mean**2
-    count = np.maximum(count, 1)
-    return mean + total / count, np.maximum(square / count - (total / count) ** 2, 0.0)
+    n = np.maximum(count, 1)
+    return count, mean + total / n, np.maximum(square / n - (total / n) ** 2, 0.0)

@@ -10,11 +10,13 @@ import numpy as np
 
 from podium.core.parameters import Parameterized
 from podium.data.queries import Queries
+from podium.data.remote import RemoteQueries
 from podium.losses.base import BoundLoss, Loss
 from podium.metrics.definition import Metric
 from podium.metrics.telling import watched_metric
 from podium.scorers.base import Model, Scorer, SmoothModel, StartOptions
 from podium.scorers.standardization import Standardization
+from podium.training.objective import Objective, SummedObjective, remote_objective
 
 __all__ = ["Convergence", "Fit", "Problem", "Progress", "Trainer", "Validation"]
 
@@ -34,7 +36,8 @@ class Progress:
 class Validation:
     """Validation queries, and the metric that judges a model on them (higher is better)."""
 
-    queries: Queries
+    queries: Any
+    """:class:`podium.Queries`, or :class:`podium.data.remote.RemoteQueries`."""
     metric: Metric
 
     @classmethod
@@ -45,14 +48,43 @@ class Validation:
 
     def judge(self, model: Model) -> float:
         """Return the mean of the metric over the queries it is defined for."""
+        if isinstance(self.queries, RemoteQueries):
+            return _mean_of_defined(np.concatenate(self.queries.each(_judged_beside, model, self._rules())))
         return self.judge_scores(model.scores(self.queries))
 
     def judge_scores(self, scores: np.ndarray) -> float:
-        """Return the same for known scores."""
-        q = self.queries
-        values = self.metric.per_query(scores, q.labels, q.offsets, q.document_ids)
-        defined = values[~np.isnan(values)]
-        return float(defined.mean()) if len(defined) else 0.0
+        """Return the same for known scores of queries in this process."""
+        return _mean_of_defined(_per_query(self.queries, scores, self.metric))
+
+    def judging(self, model: SmoothModel) -> Callable[[np.ndarray], float]:
+        """Return a function that judges this model at other parameters, which alone are sent where queries are."""
+        if not isinstance(self.queries, RemoteQueries):
+            return lambda theta: self.judge(model.at(theta))
+        bound = self.queries.bind(_judging_beside, model, self._rules())
+        return lambda theta: _mean_of_defined(np.concatenate(bound(theta)))
+
+    def _rules(self) -> Metric:
+        """Return the metric for parts of the queries, which do not know the grades of the others."""
+        from podium.metrics.elsewhere import with_highest_grade
+
+        return with_highest_grade(self.metric, self.queries)
+
+
+def _per_query(queries: Queries, scores: np.ndarray, metric: Metric) -> np.ndarray:
+    return metric.per_query(scores, queries.labels, queries.offsets, queries.document_ids)
+
+
+def _judged_beside(part: Queries, model: Model, metric: Metric) -> np.ndarray:
+    return _per_query(part, model.scores(part), metric)
+
+
+def _judging_beside(part: Queries, model: SmoothModel, metric: Metric) -> Callable[[np.ndarray], np.ndarray]:
+    return lambda theta: _judged_beside(part, model.at(theta), metric)
+
+
+def _mean_of_defined(values: np.ndarray) -> float:
+    defined = values[~np.isnan(values)]
+    return float(defined.mean()) if len(defined) else 0.0
 
 
 @dataclass(frozen=True)
@@ -61,7 +93,8 @@ class Problem:
 
     loss: Loss
     scorer: Scorer
-    queries: Queries
+    queries: Any
+    """:class:`podium.Queries`; or :class:`podium.data.remote.RemoteQueries`, for trainers that sum blocks."""
     query_weight: np.ndarray | None = None
     standardization: Standardization | None = None
     """Only where the scorer folds it into its model."""
@@ -74,6 +107,12 @@ class Problem:
     """A fitted model that training goes on from."""
     scales_penalties: bool = True
     """Multiply penalties by the mean number of documents per query where the loss of a query is a sum over them."""
+
+    def objective(self, model: SmoothModel) -> SummedObjective:
+        """Return the function to minimize, wherever the queries are."""
+        if isinstance(self.queries, RemoteQueries):
+            return remote_objective(model, self.loss, self.queries, self.query_weight)
+        return Objective(model, self.bind_loss(), self.queries)
 
     def bind_loss(self) -> BoundLoss:
         return self.loss.bind(self.queries.targets, self.queries.offsets, self.query_weight)
@@ -137,6 +176,8 @@ class Trainer(Parameterized):
 
     needs_gradient: ClassVar[bool] = False
     """Must the loss's gradient be the derivative of its value? (A line search compares the two.)"""
+    sums_blocks: ClassVar[bool] = False
+    """Does it need nothing of the training queries but sums over blocks of them? Then they may be on a cluster."""
 
     def fit(self, problem: Problem) -> Fit:
         raise NotImplementedError

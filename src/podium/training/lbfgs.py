@@ -9,12 +9,11 @@ from podium.core.wording import advice
 from podium.numerics.blas import quiet_blas
 from podium.training.base import Fit, Problem, Trainer
 from podium.training.monitor import Monitor, warn_not_converged
-from podium.training.objective import Objective
 
 __all__ = ["LBFGS"]
 
 
-class LBFGS(Trainer, needs_gradient=True):
+class LBFGS(Trainer, needs_gradient=True, sums_blocks=True):
     """SciPy's L-BFGS-B on the mean loss over queries: the trainer for smooth losses and linear scorers.
 
     Parameters
@@ -48,9 +47,8 @@ class LBFGS(Trainer, needs_gradient=True):
         from scipy.optimize import minimize
 
         model = problem.start_model(problem.rng)
-        bound = problem.bind_loss()
-        function = Objective(model, bound, problem.queries)
-        split = _Split(model.l1, len(model.theta), bound.loss.parameter_bounds())
+        function = problem.objective(model)
+        split = _Split(model.l1, len(model.theta), problem.loss.parameter_bounds())
         monitor = Monitor(problem, model, patience=self.patience)
         start = function.initial()
         best = self.select == "best"

@@ -93,13 +93,15 @@ class Monitor(Watch):
         super().__init__(problem.validation, problem.callback, problem.verbose, patience=patience, step=step)
         self.problem = problem
         self.model = model
+        self._judge = None if problem.validation is None else problem.validation.judging(model)
         self.last: np.ndarray | None = None
         self.best: np.ndarray | None = None
 
     def update(self, theta: np.ndarray, loss: float) -> bool:
         """Record the end of an iteration; return whether the run should stop."""
         self.last = theta.copy()
-        return self.record(loss, self._judge(theta))
+        judged = None if self._judge is None else self._judge(theta[: len(self.model.theta)])
+        return self.record(loss, judged)
 
     def chosen(self, *, best: bool) -> np.ndarray:
         """Return the parameters to keep."""
@@ -116,11 +118,6 @@ class Monitor(Watch):
 
     def _best_so_far(self) -> None:
         self.best = self.last
-
-    def _judge(self, theta: np.ndarray) -> float | None:
-        if self.problem.validation is None:
-            return None
-        return self.problem.validation.judge(self.model.at(theta[: len(self.model.theta)]))
 
 
 def warn_not_converged(message: str) -> None:

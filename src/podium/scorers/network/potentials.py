@@ -25,7 +25,7 @@ from podium.data.queries import Queries
 from podium.numerics.compiling import njit
 from podium.numerics.elementary import FAST, exp
 from podium.numerics.forward import HEIGHT, SLOPE, TANH
-from podium.scorers.compiled import Kernels
+from podium.scorers.compiled import Kernels, cut_lists
 from podium.scorers.network.base import Network, NetworkModel, NetworkScorer, network_kernels
 from podium.scorers.network.layers import (
     BLOCK,
@@ -310,11 +310,10 @@ class PotentialsModel(NetworkModel):
 
     def pieces(self, queries: Queries) -> Array:
         """Return offsets of lists, the long ones split into at most 8 pieces, of which each projects the whole list."""
-        n_pieces = np.minimum(-(-queries.sizes // 512), 8)
-        list_of_piece = np.repeat(np.arange(len(queries)), n_pieces)
-        number = np.arange(len(list_of_piece)) - np.repeat(np.cumsum(n_pieces) - n_pieces, n_pieces)
-        first = queries.offsets[list_of_piece] + queries.sizes[list_of_piece] * number // n_pieces[list_of_piece]
-        return np.append(first, queries.n_documents)
+        return cut_lists(queries.offsets, 512, most=8)
+
+    def pieces_of_lists(self, queries: Queries) -> Array:
+        return self.pieces(queries)
 
     def scoring(self) -> dict[str, Any]:
         pair_hidden, mean, _, hidden, _ = self.shape.tolist()
