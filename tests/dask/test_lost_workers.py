@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from dask.distributed import Client, LocalCluster
 
-import dask
 import podium
 from podium.dask import from_queries
 
@@ -20,7 +19,6 @@ from podium.dask import from_queries
 def three_workers() -> Iterator[Client]:
     logging.getLogger("distributed").setLevel(logging.CRITICAL)  # it says that workers die, which is the point here
     with (
-        dask.config.set({"distributed.scheduler.allowed-failures": 0}),
         LocalCluster(n_workers=3, threads_per_worker=1, dashboard_address=None, silence_logs=logging.CRITICAL) as made,
         Client(made) as client,
     ):
@@ -60,6 +58,7 @@ def test_a_worker_out_of_memory_names_partition_and_size(three_workers, queries)
             os._exit(137)  # as the kernel ends a process that takes too much
 
     d = from_queries(queries, 4, client=three_workers)
+    three_workers.cluster.scheduler.allowed_failures = 0  # give up at once, which saves starting workers again
     with pytest.raises(MemoryError, match=r"partition 0 \(\d+ queries, \d+ documents × 4 features, .* MB\).*smaller"):
         d.each(grows)
 
