@@ -305,9 +305,7 @@ class BaseRanker(FittedEstimator):
         """Return the lists given and their scores in the grouped order."""
         self._require_fitted()
         if isinstance(X, RemoteQueries):
-            raise ValueError(
-                "queries on a cluster have predict, score and podium.evaluate; for the rest, take some here"
-            )
+            raise ValueError("for queries on a cluster there are predict, score and podium.evaluate, not this")
         queries = self._check(as_queries(X, y, qid, labeled=labeled), X)
         return queries, self._scores(queries)
 
