@@ -21,6 +21,7 @@ FilePath = str | os.PathLike[str]
 NEWLINE = b"\n"
 _PIECE = 1 << 20
 _scratch = threading.local()
+_seeking = threading.Lock()
 _GZIP_MAGIC = b"\x1f\x8b"
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
@@ -65,9 +66,9 @@ class Source:
         """Return bytes, read-only; raise ValueError if the file does not have them any more."""
         if self._unpacked is not None:
             return self._unpacked[start:stop]
-        content = os.pread(self._handle, stop - start, start)
+        content = _read_at(self._handle, stop - start, start)
         while exact and len(content) < stop - start:  # the system reads at most 2 GB at a time
-            more = os.pread(self._handle, stop - start - len(content), start + len(content))
+            more = _read_at(self._handle, stop - start - len(content), start + len(content))
             if not more:
                 raise changed(self.path)
             content += more
@@ -115,6 +116,14 @@ class Source:
         text = self.span(position, min(position + 8 * longest, self.stop)).tobytes().decode("utf-8", "backslashreplace")
         token = "".join(text.split(maxsplit=1)[:1])
         return token if len(token) <= longest else token[:longest] + "…"
+
+
+def _read_at(handle: int, n: int, position: int) -> bytes:
+    if hasattr(os, "pread"):
+        return os.pread(handle, n, position)
+    with _seeking:  # Windows
+        os.lseek(handle, position, os.SEEK_SET)
+        return os.read(handle, n)
 
 
 def open_file(path: FilePath) -> IO[bytes]:
