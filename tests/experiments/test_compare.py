@@ -88,7 +88,7 @@ def finished(folder_of_folds, tmp_path_factory):
 def test_all_that_is_promised_is_there(finished, folder_of_folds):
     comparison, out = finished
     assert {path.name for path in out.iterdir() if not path.name.startswith(".")} == {
-        *(FILE, "results.csv", "per_query.csv", "trials.csv", "table.md", "table.tex", "report.html"),
+        *(FILE, "results.csv", "per_query.csv", "trials.csv", "table.md", "table.tex", "report.html", "runs"),
     }
     assert comparison.methods == ["listnet", "best-feature", "random"]  # the floor was not asked for
     assert comparison.primary == "map"
