@@ -9,6 +9,7 @@ import sys
 import threading
 from pathlib import Path
 
+import numba
 import pytest
 
 import podium
@@ -194,3 +195,14 @@ def test_the_command_line_says_that_it_compiles(monkeypatch, capsys) -> None:
     assert notices.compiling is not None
     notices.compiling()
     assert capsys.readouterr().err == "podium: compiling, first run only\n"
+
+
+def test_a_function_from_elsewhere_has_no_stamp() -> None:
+    """It may be redefined in a notebook, without a trace."""
+    from podium.numerics.compiling import with_globals
+    from podium.numerics.kernels import _call_loss
+
+    assert stamp(lambda x: x) is None
+    assert stamp(_call_loss) is not None
+    theirs = numba.njit(lambda given, prepared, out: 0.0)
+    assert stamp(with_globals(_call_loss, kernel=theirs)) is None

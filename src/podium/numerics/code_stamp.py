@@ -22,9 +22,12 @@ _PLAIN = (int, float, complex, str, bytes, bool, type(None), np.generic, np.dtyp
 def stamp(function: Any, facts: object = None) -> str | None:
     """Return a digest of the source files and constants that a function is made from, and of further ``facts``.
 
-    Paths and times have no part in it, so that a copied installation keeps its compiled functions. There is none if a
-    compiled function from outside Podium is among them: it may be redefined without a trace, in a notebook, say.
+    Paths and times have no part in it, so that a copied installation keeps its compiled functions. There is none if the
+    function, or a compiled one among those it calls, is from outside Podium: it may be redefined without a trace, in a
+    notebook, say.
     """
+    if not _is_ours(function):
+        return None
     walk = _Walk()
     walk.value(function)
     if walk.reaches_others:
