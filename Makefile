@@ -6,7 +6,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test test-extras fuzz engines lint bench reproduce clean
+.PHONY: demo test test-extras fuzz engines lint bench reproduce defaults clean
 
 demo: $(VENV)/.installed
 	$(BIN)/podium compare --out podium-runs/demo
@@ -50,6 +50,11 @@ bench: $(VENV)/.installed-bench
 reproduce: $(VENV)/.installed-dev
 	$(PIP) install --editable '.[report]'
 	$(BIN)/python tools/reproduce.py $(REPRODUCE_OPTIONS)
+
+# Every preset with its defaults against the best single feature and tuned settings, and Auto, on training and validation parts: writes
+# docs/results/defaults.md. If interrupted, it resumes where it stopped. DEFAULTS_OPTIONS="--sets mslr --parts presets" computes a part.
+defaults: $(VENV)/.installed-dev
+	$(BIN)/python tools/defaults.py $(DEFAULTS_OPTIONS)
 
 $(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Podium needs Python 3.11 or newer; set PYTHON=python3.x")'

@@ -73,6 +73,13 @@ def test_random_ties_are_drawn_anew_each_epoch_and_repeat_with_the_seed() -> Non
     assert len({*by_epoch}) == 3
     other = ListMLELoss(random_state=2).bind(labels, offsets)
     assert other.value_and_gradient(scores).value != initial
+    # The mean over the orders of an epoch, of which the first is the only one by default.
+    several = ListMLELoss(random_state=1, orders_per_epoch=4).bind(labels, offsets)
+    bound.start_epoch(1)
+    several.start_epoch(1)
+    assert several.prepared[0].shape == (4, 60)
+    np.testing.assert_array_equal(several.prepared[0][0], bound.prepared[0][0])
+    assert several.value_and_gradient(scores).value != bound.value_and_gradient(scores).value
 
 
 def test_random_ties_are_uniform() -> None:

@@ -26,7 +26,7 @@ def queries():
         (podium.LambdaMART(truncation=5, **TREES), losses.LambdaRankLoss(truncation=5, truncated_ideal=True)),
         (podium.GBDT(**TREES), losses.RegressionLoss(normalize=False)),
         (podium.GBRank(regression=0.5, **TREES), losses.GBRankLoss(regression=0.5)),
-        (podium.IntervalRank(separation=0.1, **TREES), losses.IntervalRankLoss(separation=0.1)),
+        (podium.IntervalRank(separation=0.1, **TREES), losses.IntervalRankLoss(separation=0.1, regression=1.0)),
         (podium.IsotonicRank(**TREES), losses.IsotonicLoss()),
         (podium.QueryOffset(**TREES), losses.QueryOffsetLoss(normalize=False)),
     ],
@@ -46,9 +46,10 @@ def test_a_preset_is_its_parts(queries, preset, loss) -> None:
     [
         (10, 10, 3, (150, 7, 5, 1.0, 1.0)),
         (30, 200, 12, (150, 7, 30, 0.7, 0.5)),
-        (30, 1000, 1, (200, 15, 50, 0.7, 1.0)),
-        (30, 4000, 1, (300, 31, 50, 0.7, 1.0)),
-        (30, 20_000, 1, (300, 63, 50, 0.7, 1.0)),
+        (30, 1000, 1, (200, 7, 50, 0.7, 1.0)),
+        (30, 4000, 1, (300, 15, 50, 0.7, 1.0)),
+        (30, 20_000, 1, (300, 31, 50, 0.7, 1.0)),
+        (40, 30_000, 1, (300, 63, 50, 0.7, 1.0)),
     ],
 )
 def test_presets_suit_the_size_of_the_data(n_queries, n_documents, n_features, expected) -> None:

@@ -88,11 +88,15 @@ def _normalization(ranker: Any) -> str | None:
     how = ranker.normalize
     if how in WITHIN_QUERY:
         return f"{how}: within each query, so that scoring needs all documents of a query"
-    if how == "standard" and ranker._scorer().scale_free:
+    if how is None:
+        return "none: features as they come"
+    if ranker._scorer().scale_free:
         return "none: this kind of model does not depend on the scale of features"
-    if how == "standard":
-        return "standard: by mean and deviation of the training documents; part of the model"
-    return "none: features as they come"
+    log_scale = getattr(ranker.standardization_, "log_scale", None)
+    if log_scale is not None:
+        logs = int((log_scale > 0).sum())
+        return f"{how}: by mean and deviation of the training documents, after logarithms of {logs} features"
+    return f"{how}: by mean and deviation of the training documents; part of the model"
 
 
 def _members(ranker: Any) -> dict[str, Any] | None:
@@ -181,7 +185,8 @@ def _print_features(facts: dict[str, Any], top: int) -> None:
     rows = [[found["feature"], f"{found['value']:.4g}"] for found in features[:top]]
     print()
     output.print_table(["feature", facts["kind"]], rows, numbers=[1])
-    scale = "features after rescaling" if "within" in (facts["normalization"] or "") else "features as they come"
+    rescaled = any(word in (facts["normalization"] or "") for word in ("within", "logarithms"))
+    scale = "features after rescaling" if rescaled else "features as they come"
     note = {
         "weight": f"Weights are those of the {scale}, so they depend on the scale of each feature.",
         "importance": "Importances are shares of the total.",

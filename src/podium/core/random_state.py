@@ -22,3 +22,9 @@ def seed_of(random_state: RandomState) -> int:
     if isinstance(random_state, int | np.integer) and not isinstance(random_state, bool):
         return int(random_state)
     return int(as_generator(random_state).integers(2**31))
+
+
+def consecutive_seeds(random_state: RandomState, n: int) -> range:
+    """Return the seeds of ``n`` repetitions: from the given integer on, or from one drawn from a generator."""
+    first = seed_of(random_state)
+    return range(first, first + n)

@@ -27,12 +27,13 @@ __all__ = ["Auto"]
 class Auto(BaseRanker):
     """A method and its setting, or a blend of several, chosen by what they do on queries they were not fitted on.
 
-    A few settings each of methods that are good in general (linear and boosted trees on several losses, and single
-    features) race on cross-validation folds of whole queries, weak ones being dropped on the way. The pick is a blend
-    whose shares follow the evidence: the share of bootstrap samples of the queries in which a candidate is among the
-    best three, and none for one that the best clearly beats. It is judged in rehearsal: half of the queries decide
-    shares, the other half judges them, in ten random halvings; where the best single candidate, chosen in the same way,
-    is clearly better, that is the pick. The pick is then fitted on all queries.
+    A few settings each of methods that are good in general (linear and boosted trees on several losses, some also on
+    features rescaled within each query, and single features) race on cross-validation folds of whole queries, weak
+    ones being dropped on the way. The pick is a blend whose shares follow the evidence: the share of bootstrap samples
+    of the queries in which a candidate is among the best three, and none for one that the best clearly beats. It is
+    judged in rehearsal: half of the queries decide shares, the other half judges them, in ten random halvings; where
+    the best single candidate, chosen in the same way, is clearly better, that is the pick. The pick is then fitted on
+    all queries.
 
     Parameters
     ----------
@@ -49,7 +50,7 @@ class Auto(BaseRanker):
     folds : int
         Folds of the cross-validation, where ``fit`` is given no ``eval_set``.
     repeats : int
-        Seeds that each member with trees is fitted with and averaged over, if the pick is a blend.
+        Seeds that trees are fitted with and averaged over in the final fit (except in a blend that is distilled).
     n_jobs : int, optional
         Processes; None is one per core. With more than 1, a script needs ``if __name__ == "__main__":``.
     out : path, optional

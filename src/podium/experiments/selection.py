@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -105,7 +104,7 @@ class Selection:
         measure, notes = first_that_tells(named(asked, "standard"), judges)
         for line in notes:
             warn(self.listener, line)
-        entered = candidates(queries, self.auto.methods, self.seed)
+        entered = candidates(queries, self.auto.methods, self.seed, per_document=self.auto.target is not None)
         self.choice = AutoChoice(measure, "", notes=list(notes))
         entered = [c for c in entered if self._takes(c)]
         if not entered:
@@ -262,13 +261,13 @@ class Selection:
     def _fitted(self, members: Mapping[str, float], race: Race) -> Any:
         """Return the pick, fitted on all queries."""
         by_name = {c.name: c for c in race.candidates}
-        entries: list[tuple[str, Any, float]] = []
-        for name, share in members.items():
-            candidate = by_name[name]
-            n = self.auto.repeats if candidate.takes_seed and self.auto.target is None else 1
-            entries += [(name, candidate.ranker(self.seed + i if n > 1 else None), share / n) for i in range(n)]
-        if self.clock.is_limited:
-            entries = self._affordable(entries, race)
+        entries = self._affordable([(by_name[name], share) for name, share in members.items()], race)
+        lists = [name for name, *_ in entries if by_name[name].needs_lists]
+        if lists:
+            self.choice.notes.append(
+                f"{', '.join(lists)}: features are rescaled within each query, so that scoring needs whole lists; "
+                "a target (--for) restricts the pick to what an engine computes document by document"
+            )
         self.listener.note(f"fitting the pick on all {len(self.given.queries)} queries: {in_words(members)}")
         if len(entries) == 1:
             return self._fit(entries[0][1])
@@ -282,25 +281,27 @@ class Selection:
             self.choice.notes.append("the time was over in the final fit, which was ended early")
         return pick
 
-    def _affordable(self, entries: list[tuple[str, Any, float]], race: Race) -> list[tuple[str, Any, float]]:
-        """Return the fits that the time left allows: first one of each member, by share, then more seeds."""
-        seen: Counter[str] = Counter()
-        ordered = []
-        for name, ranker, share in entries:
-            ordered.append((seen[name], -share, name, ranker, share))
-            seen[name] += 1
-        ordered.sort(key=lambda entry: entry[:2])
-        left = self.clock.left - 0.03 * self.clock.limit
+    def _affordable(self, members: Sequence[tuple[Candidate, float]], race: Race) -> list[tuple[str, Any, float]]:
+        """Return the fits that the time left allows: first one of each member, by share, then more seeds of trees."""
+        left, n = self.clock.left - 0.03 * self.clock.limit if self.clock.is_limited else np.inf, len(race.folds.folds)
+        by_share = sorted(members, key=lambda member: -member[1])
+        cost = {c.name: 1.1 * _cost(race, c.name) * (n / (n - 1) if n > 1 else 1.0) for c, _ in members}
         kept: list[tuple[str, Any, float]] = []
-        n = len(race.folds.folds)
-        for number, _, name, ranker, share in ordered:
-            cost = 1.1 * _cost(race, name) * (n / (n - 1) if n > 1 else 1.0)
-            if kept and cost > left:
-                if number == 0:
-                    self.choice.notes.append(f"{name} was left out of the blend for lack of time")
+        for candidate, share in by_share:
+            if kept and cost[candidate.name] > left:
+                self.choice.notes.append(f"{candidate.name} was left out of the blend for lack of time")
                 continue
-            left -= cost
-            kept.append((name, ranker, share))
+            left -= cost[candidate.name]
+            kept.append((candidate.name, candidate.ranker(), share))
+        distills = self.auto.target is not None and len(kept) > 1
+        trees = {c.name for c, _ in members if c.takes_seed}
+        for name, ranker, _ in kept:
+            more = self.auto.repeats - 1 if name in trees and not distills else 0
+            while more > 0 and more * cost[name] > left:
+                more -= 1
+            if more > 0:
+                ranker.set_params(repeats=more + 1)
+                left -= more * cost[name]
         return kept
 
 

@@ -153,6 +153,7 @@ def portable_kind(ranker: Any) -> type[Portable]:
             + advice('normalize="standard", or None for trees', "--normalize standard, or none for trees")
             + f". {_DISTILL}"
         )
+    require_no_logarithms(ranker)
     scorer = ranker._scorer()
     if scorer.listwise:
         raise NotExportable(f"{named} scores a document by looking at the other documents of its list. {_DISTILL}")
@@ -163,6 +164,20 @@ def portable_kind(ranker: Any) -> type[Portable]:
         if issubclass(scorer.model_class, model_class):
             raise NotExportable(f"{named} {reason}")
     raise NotExportable(f"{named} has a model of its own kind ({scorer.model_class.__name__}). {_DISTILL}")
+
+
+def require_no_logarithms(ranker: Any) -> None:
+    """Raise NotExportable if a fitted ranker replaces features by logarithms."""
+    standardization = getattr(ranker, "standardization_", None)
+    if standardization is not None and standardization.log_scale is not None:
+        heavy = np.flatnonzero(standardization.log_scale)
+        own = getattr(ranker, "feature_names_in_", None)
+        named = [feature_identifier(int(j), own) for j in heavy[:5]] + ["…"] * (len(heavy) > 5)
+        without = advice('normalize="standard"', "--normalize standard")
+        raise NotExportable(
+            f"{_named(ranker)} takes logarithms of features with heavy tails ({', '.join(named)}), which no format "
+            f"here does. Train it with {without}, or give it logarithms as features. {_DISTILL}"
+        )
 
 
 def centers_of(standardization: Standardization | None) -> np.ndarray | None:

@@ -40,7 +40,9 @@ class ListMLELoss(Loss, convex=True, has_curvature=True, exact_curvature=True, k
         it is for data whose rows within a grade come in an order that means something.
     n_orders : int
         Random orders whose losses are averaged, drawn once, where all of the data are used in every step (L-BFGS).
-        Stochastic steps and boosting take one order, drawn anew for each epoch or tree.
+    orders_per_epoch : int
+        Stochastic steps and boosting draw so many orders anew for each epoch or tree. Trees should have several: where
+        most documents are tied, a tree grown on one order fits its noise.
     random_state : int
         Seed of the random orders; they do not depend on the number of threads.
 
@@ -55,6 +57,7 @@ class ListMLELoss(Loss, convex=True, has_curvature=True, exact_curvature=True, k
 
     ties: str = "random"
     n_orders: int = N_ORDERS
+    orders_per_epoch: int = 1
     random_state: int = 0
 
     def likelihood(self) -> Loss:
@@ -63,17 +66,20 @@ class ListMLELoss(Loss, convex=True, has_curvature=True, exact_curvature=True, k
     def prepare(self, data: LabeledLists) -> tuple[Any, ...]:
         require_choice("ties", self.ties, TIES)
         require_count("n_orders", self.n_orders)
+        require_count("orders_per_epoch", self.orders_per_epoch)
         groups = data.groups
         no_ties = len(groups.bounds) == len(groups.order) + len(data.sizes)
         if self.ties == "stable" or no_ties:
             return (groups.order[None],)
-        return (np.stack([self._drawn(data, epoch=0, number=k) for k in range(self.n_orders)]),)
+        return (self._drawn(data, 0, self.n_orders),)
 
     def prepare_epoch(self, prepared: tuple[Any, ...], data: LabeledLists, epoch: int) -> tuple[Any, ...]:
-        return prepared if self.ties == "stable" else (self._drawn(data, epoch)[None],)
+        return prepared if self.ties == "stable" else (self._drawn(data, epoch, self.orders_per_epoch),)
 
-    def _drawn(self, data: LabeledLists, epoch: int, number: int = 0) -> np.ndarray:
-        return shuffle_ties(data.groups, data.offsets, data.streams(self.random_state, epoch, number))
+    def _drawn(self, data: LabeledLists, epoch: int, n: int) -> np.ndarray:
+        """Draw orders, (n, n_documents)."""
+        seeds = (data.streams(self.random_state, epoch, number) for number in range(n))
+        return np.stack([shuffle_ties(data.groups, data.offsets, seed) for seed in seeds])
 
 
 @njit(error_model="numpy")

@@ -17,7 +17,8 @@ import numpy as np
 from sklearn.base import clone
 
 from podium.core.arrays import Arrays, named_under, require_array
-from podium.core.parameters import require_choice
+from podium.core.parameters import require_choice, require_count
+from podium.core.random_state import consecutive_seeds
 from podium.data.queries import Queries
 from podium.metrics import metric
 from podium.models.evidence import evidence_shares
@@ -49,6 +50,9 @@ class Blend(BaseRanker):
         ``eval_set``, a member's share is that of bootstrap samples of the validation queries in which it is among the
         best three by ``eval_metric``; one that the best beats in nearly all samples has none. With ``"equal"``, the
         default otherwise, each kind of model has an equal share, and so has each member of a kind.
+    repeats : int
+        Fits of each member on trees or networks, with consecutive seeds from its ``random_state`` on, which divide its
+        share among them. Other members do not depend on a seed and are fitted once.
 
     Attributes
     ----------
@@ -66,6 +70,7 @@ class Blend(BaseRanker):
 
     members: Sequence[Any]
     weights: Sequence[float] | str | None = None
+    repeats: int = 1
 
     normalize: ClassVar[None] = None  # type: ignore[misc]
     random_state: ClassVar[None] = None  # type: ignore[misc]
@@ -74,8 +79,10 @@ class Blend(BaseRanker):
     weights_: np.ndarray
 
     def _train(self, given: TrainingInput) -> Fit:
-        named = list(self._named())
-        given_weights = self._given_weights(len(named), given)
+        require_count("repeats", self.repeats)
+        copies = [[(name, copy) for copy in self._copies(ranker)] for name, ranker in self._named()]
+        named = [fit for fits in copies for fit in fits]
+        given_weights = self._given_weights(len(copies), given)
         options: dict[str, Any] = {"eval_set": given.validation, "eval_metric": given.eval_metric}
         options |= {"sample_weight": given.query_weight, "callback": given.callback}
         used = {name: value for name, value in options.items() if value is not None}
@@ -84,7 +91,9 @@ class Blend(BaseRanker):
             if getattr(getattr(ranker, "convergence_", None), "interrupted", False):
                 raise KeyboardInterrupt(f"interrupted while fitting {name}: a blend is kept whole or not at all")
         self.rankers_ = named
-        self.weights_ = self._shares(given) if given_weights is None else given_weights
+        shares = self._shares(given, copies) if given_weights is None else given_weights
+        counts = [len(fits) for fits in copies]
+        self.weights_ = np.repeat(shares / counts, counts)
         convergence = Convergence(None, "all members were fitted", n_iter=len(named), step="member")
         return Fit(_BlendModel(self.rankers_, self.weights_), np.empty(0), convergence)
 
@@ -101,6 +110,13 @@ class Blend(BaseRanker):
                 raise ValueError(f"the member {name!r} of the blend, {ranker!r}, has no fit and predict")
             yield name, clone(ranker, safe=False)
 
+    def _copies(self, ranker: Any) -> list[Any]:
+        """Return the rankers to fit for a member: itself, or copies with consecutive seeds."""
+        if self.repeats == 1 or not isinstance(ranker, BaseRanker) or kind_of(ranker) not in ("trees", "network"):
+            return [ranker]
+        seeds = consecutive_seeds(ranker.random_state, self.repeats)
+        return [clone(ranker).set_params(random_state=seed) for seed in seeds]
+
     def _given_weights(self, n: int, given: TrainingInput) -> np.ndarray | None:
         """Return the weights that the user gave, checked before anything is fitted; None for those that are a rule."""
         if self.weights is None or isinstance(self.weights, str):
@@ -116,13 +132,16 @@ class Blend(BaseRanker):
             )
         return weights
 
-    def _shares(self, given: TrainingInput) -> np.ndarray:
-        """Return the share of each fitted member."""
+    def _shares(self, given: TrainingInput, copies: Sequence[Sequence[tuple[str, Any]]]) -> np.ndarray:
+        """Return the share of each member, given its fitted copies."""
         if given.validation is None or self.weights == "equal":
-            return equal_shares([(kind_of(ranker), i) for i, (_, ranker) in enumerate(self.rankers_)])
+            return equal_shares([(kind_of(fits[0][1]), i) for i, fits in enumerate(copies)])
         queries, measure = in_rows(given.validation), metric(given.eval_metric)
-        scores = [np.asarray(ranker.predict(queries), np.float64) for _, ranker in self.rankers_]
-        return evidence_shares(np.array([measure.per_query(s, queries.labels, queries.offsets) for s in scores]))
+
+        def values(ranker: Any) -> np.ndarray:
+            return measure.per_query(np.asarray(ranker.predict(queries), np.float64), queries.labels, queries.offsets)
+
+        return evidence_shares(np.array([np.mean([values(r) for _, r in fits], axis=0) for fits in copies]))
 
     def _stored_fit(self) -> tuple[dict[str, Any], Arrays]:
         fitted, arrays = super()._stored_fit()
@@ -132,7 +151,7 @@ class Blend(BaseRanker):
 
     def _restore_fit(self, fitted: dict[str, Any], arrays: Arrays) -> None:
         super()._restore_fit(fitted, arrays)
-        self.rankers_ = list(self._named())
+        self.rankers_ = [(name, copy) for name, ranker in self._named() for copy in self._copies(ranker)]
         for number, ((_, ranker), own) in enumerate(zip(self.rankers_, fitted["members"], strict=True)):
             ranker._restore_fit(own, named_under(f"members.{number}", arrays))
         self.weights_ = require_array(arrays, "model.weights", (len(self.rankers_),))

@@ -149,3 +149,11 @@ def mean_ranks(scores: np.ndarray, offsets: np.ndarray) -> np.ndarray:
     found = np.empty(len(order))
     found[order] = shared[run]
     return found
+
+
+def logarithms(rows: np.ndarray, log_scale: np.ndarray) -> np.ndarray:
+    """Return (n, n_features) rows of the same type, with ``sign(x) log(1 + |x| / u)`` of features whose u is not 0."""
+    result, chosen = rows.copy(), np.flatnonzero(log_scale)
+    x = rows[:, chosen].astype(np.float64)
+    result[:, chosen] = np.sign(x) * np.log1p(np.abs(x) / log_scale[chosen])
+    return result

@@ -50,7 +50,7 @@ class AdaptedRanker(BaseRanker):
     ----------
     estimator : estimator
         A clone of it is fitted. Its parameters are reached as ``estimator__name``.
-    normalize : {None, "standard", "minmax", "zscore"}
+    normalize : {None, "robust", "standard", "minmax", "zscore"}
         How features are rescaled before the estimator sees them.
     random_state : int, optional
         Seeds the estimator, if that has a ``random_state``; None leaves its own.

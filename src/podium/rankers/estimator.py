@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from podium.core.arrays import Arrays, named_under, require_array
+from podium.core.arrays import Arrays, named_under
 from podium.core.parameters import require_choice
 from podium.core.random_state import RandomState, as_generator
 from podium.data.normalize import WITHIN_QUERY
@@ -38,9 +38,7 @@ if TYPE_CHECKING:
 
 __all__ = ["BaseRanker"]
 
-NORMALIZATIONS = (None, "standard", *WITHIN_QUERY)
-_STANDARDIZATION = ("mean", "inverse_scale")
-"""The arrays of a :class:`Standardization`."""
+NORMALIZATIONS = (None, "robust", "standard", *WITHIN_QUERY)
 
 
 class BaseRanker(FittedEstimator):
@@ -51,9 +49,10 @@ class BaseRanker(FittedEstimator):
 
     Parameters
     ----------
-    normalize : {"standard", "minmax", "zscore", None}
-        ``"standard"``: mean 0 and deviation 1 over the training documents. ``"minmax"`` and ``"zscore"`` rescale within
-        each query; then ``predict`` needs ``qid``.
+    normalize : {"robust", "standard", "minmax", "zscore", None}
+        ``"standard"``: mean 0 and deviation 1 over the training documents. ``"robust"``: the same, after logarithms of
+        features with heavy tails, if there are any (:mod:`podium.scorers.standardization`). ``"minmax"`` and
+        ``"zscore"`` rescale within each query; then ``predict`` needs ``qid``.
     random_state : int, optional
         The same number gives the same bits, whatever the number of threads.
     verbose : int
@@ -62,7 +61,7 @@ class BaseRanker(FittedEstimator):
     Attributes
     ----------
     model_ : the learned function from features to scores
-    coef_, intercept_ : weights of the unscaled features (linear models only)
+    coef_, intercept_ : weights of the unscaled features (linear models only); of standardized ones with logarithms
     loss_parameters_ : parameters of the loss that were learned; often empty
     convergence_ : how the training ended, with its curves
     n_iter_, n_features_in_, feature_names_in_, n_queries_, n_documents_
@@ -73,7 +72,7 @@ class BaseRanker(FittedEstimator):
     __metadata_request__predict = {"qid": True}  # noqa: RUF012
     __metadata_request__score = {"qid": True}  # noqa: RUF012
 
-    normalize: str | None = "standard"
+    normalize: str | None = "robust"
     random_state: RandomState = None
     verbose: int = 0
 
@@ -155,9 +154,9 @@ class BaseRanker(FittedEstimator):
         loss, scorer = self._loss(), self._scorer()
         assert loss is not None
         queries = self._within_query(given.queries)
-        folded = self._standardize(queries, scorer)
+        folded = self._standardize(queries, scorer, plain=given.init is not None)
         if given.init is not None and given.init.standardization is not None:
-            self.standardization_ = given.init.standardization  # its weights are those of features on that scale
+            folded, self.standardization_ = None, given.init.standardization  # its weights are on that scale
         if given.init is not None:
             loss = given.init.continued(loss)
         problem = Problem(
@@ -320,12 +319,13 @@ class BaseRanker(FittedEstimator):
     def _within_query(self, queries: Any) -> Any:
         return queries.normalized(self.normalize) if self.normalize in WITHIN_QUERY else queries
 
-    def _standardize(self, queries: Any, scorer: Scorer) -> Standardization | None:
+    def _standardize(self, queries: Any, scorer: Scorer, *, plain: bool = False) -> Standardization | None:
         """Learn the standardization, if there is to be one; return it if the scorer takes it into its model."""
-        if self.normalize != "standard" or scorer.scale_free:
+        if self.normalize not in ("robust", "standard") or scorer.scale_free:
             return None
-        standardization = Standardization.of(queries)
-        if scorer.folds_standardization:
+        takes_logarithms = self.normalize == "robust" and not plain
+        standardization = Standardization.robust(queries) if takes_logarithms else Standardization.of(queries)
+        if scorer.folds_standardization and standardization.log_scale is None:
             return standardization
         self.standardization_ = standardization
         return None
@@ -363,9 +363,8 @@ class BaseRanker(FittedEstimator):
         fitted |= {"n_features": self.n_features_in_, "feature_names": None if names is None else list(map(str, names))}
         fitted |= {"n_queries": self.n_queries_, "n_documents": self.n_documents_}
         fitted |= {"scoring": self._scoring()}
-        learned = self.standardization_
-        scale = {f"standardization.{name}": getattr(learned, name) for name in _STANDARDIZATION} if learned else {}
-        return fitted, {**arrays, **scale}
+        scale = {} if self.standardization_ is None else self.standardization_.to_arrays()
+        return fitted, {**arrays, **{f"standardization.{name}": array for name, array in scale.items()}}
 
     def _restore_fit(self, fitted: dict[str, Any], arrays: Arrays) -> None:
         scorer = self._scorer()
@@ -376,8 +375,7 @@ class BaseRanker(FittedEstimator):
         super()._restore_fit(fitted, arrays)
         self.n_features_in_ = n
         scale = named_under("standardization", arrays)
-        vectors = (require_array(scale, name, (n,)) for name in _STANDARDIZATION)
-        self.standardization_ = Standardization(*vectors) if scale else None
+        self.standardization_ = Standardization.from_arrays(scale, n) if scale else None
         if names is not None:
             if len(names) != n:
                 raise ValueError(f"it has {len(names)} feature names for {n} features")

@@ -39,7 +39,7 @@ class Growable(Protocol):
     curvature: bool
     """Use second derivatives, where the loss has them?"""
 
-    def for_data(self, queries: Queries) -> Growable:
+    def for_data(self, queries: Queries, *, validated: bool = False) -> Growable:
         """Return the scorer with every parameter that is None chosen for these queries."""
 
     def grow(

@@ -1,4 +1,8 @@
-"""Mean 0 and standard deviation 1 over the training set, without a copy of the features."""
+"""Mean 0 and standard deviation 1 over the training set, without a copy of the features.
+
+A few documents with enormous values would decide alone what a linear model learns about a feature. So features with
+heavy tails may be replaced by a logarithm first.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +12,21 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from podium.core.arrays import Arrays, require_array
 from podium.core.wording import advice
 from podium.data.features import Features
 from podium.data.queries import Queries
 from podium.data.remote import AnyQueries, RemoteQueries
 from podium.numerics.compiling import njit
+from podium.numerics.forward import logarithms
 from podium.numerics.loop import blocks_for
 from podium.numerics.pool import share
 
+HEAVY = 30.0
+"""A feature has heavy tails if its kurtosis is above this: normal values have 3, exponential ones 9, log-normal ones
+with σ = 1 about 110. (Rare values of a count have a high kurtosis too; their logarithm is as good as they are.)"""
+UNIT = 0.1
+"""The unit of a logarithm as a share of the geometric mean of a feature's sizes: most values are well above it."""
 _ROWS = 8192  # per chunk: fixed, so that the sums are the same whatever the number of threads
 
 
@@ -27,6 +38,13 @@ class Standardization:
     """(n_features,)"""
     inverse_scale: np.ndarray
     """(n_features,) one over the standard deviation; 0 for a constant feature, which then has no effect."""
+    log_scale: np.ndarray | None = None
+    """(n_features,) the unit u of features that are first replaced by ``sign(x) log(1 + |x| / u)``; 0 for all others.
+    None if there is none."""
+
+    def __post_init__(self) -> None:
+        if self.log_scale is not None and (self.log_scale < 0).any():
+            raise ValueError("the unit of a logarithm is below 0")
 
     @classmethod
     def fit(cls, features: Features, offsets: np.ndarray | None = None) -> Standardization:
@@ -62,6 +80,40 @@ class Standardization:
         inverse_scale[varies] = 1.0 / deviation[varies]
         return cls(mean, inverse_scale)
 
+    @classmethod
+    def robust(cls, queries: Queries | RemoteQueries) -> Standardization:
+        """Return the same map, or with logarithms of features that have heavy tails.
+
+        The unit of a logarithm is a tenth of the geometric mean of the sizes of the feature's values other than 0.
+        Sparse features, and those on a cluster, are left as they are.
+        """
+        plain = cls.of(queries)
+        if isinstance(queries, RemoteQueries) or not isinstance(queries.features, np.ndarray):
+            return plain
+        features, log_scale = queries.features, np.zeros(queries.n_features)
+        for j in np.flatnonzero(plain.inverse_scale):
+            column = features[:, j].astype(np.float64)
+            sizes = np.abs(column[np.isfinite(column) & (column != 0.0)])
+            z = (column - plain.mean[j]) * plain.inverse_scale[j]
+            if len(sizes) and np.nanmean(z**4) > HEAVY:
+                log_scale[j] = UNIT * np.exp(np.log(sizes).mean())
+        if not log_scale.any():
+            return plain
+        chosen = np.flatnonzero(log_scale)
+        logs = cls.fit(logarithms(features[:, chosen].astype(np.float64), log_scale[chosen]))
+        mean, inverse_scale = plain.mean.copy(), plain.inverse_scale.copy()
+        mean[chosen], inverse_scale[chosen] = logs.mean, logs.inverse_scale
+        return cls(mean, inverse_scale, log_scale)
+
+    def to_arrays(self) -> dict[str, np.ndarray]:
+        logs = {} if self.log_scale is None else {"log_scale": self.log_scale}
+        return {"mean": self.mean, "inverse_scale": self.inverse_scale, **logs}
+
+    @classmethod
+    def from_arrays(cls, arrays: Arrays, n_features: int) -> Standardization:
+        names = ("mean", "inverse_scale", *["log_scale"] * ("log_scale" in arrays))
+        return cls(*(require_array(arrays, name, (n_features,)) for name in names))
+
     def apply(self, queries: AnyQueries) -> AnyQueries:
         """Return a copy with standardized features of the same type, for scorers that do not fold the map in."""
         if isinstance(queries, RemoteQueries):
@@ -74,7 +126,8 @@ class Standardization:
                     "use --normalize none (a linear scorer takes --normalize standard as it is)",
                 )
             )
-        features = queries.features.copy()
+        features = queries.features
+        features = features.copy() if self.log_scale is None else logarithms(features, self.log_scale)
         features -= self.mean.astype(features.dtype)
         features *= self.inverse_scale.astype(features.dtype)
         return queries.with_features(features, queries.feature_names)

@@ -73,7 +73,7 @@ class StepModel(Model):
         )
 
 
-class Steps(Scorer, model_class=StepModel):
+class Steps(Scorer, model_class=StepModel, scale_free=True):
     """The scorer of rankers boosted from thresholds on single features."""
 
 

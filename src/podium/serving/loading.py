@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ import numpy as np
 from podium.core.arrays import NOT_FINITE, Arrays, named_under, require_array
 from podium.files.archive import malformed, read_archive
 from podium.files.header import check_header
+from podium.numerics.forward import logarithms
 from podium.serving.functions import FUNCTIONS, Function, require_finite
 from podium.serving.normalize import NORMALIZATIONS
 
@@ -141,7 +143,13 @@ def _standardized(function: Function, scale: Arrays, n: int) -> Function:
     if not scale:
         return function
     mean, inverse_scale = (require_array(scale, name, (n,)) for name in ("mean", "inverse_scale"))
-    return lambda rows: function((rows - mean.astype(rows.dtype)) * inverse_scale.astype(rows.dtype))
+    if "log_scale" not in scale:
+        return lambda rows: function((rows - mean.astype(rows.dtype)) * inverse_scale.astype(rows.dtype))
+    log_scale = require_array(scale, "log_scale", (n,))
+    if (log_scale < 0).any():
+        raise ValueError("its logarithms have a unit below 0")
+    logs = partial(logarithms, log_scale=log_scale)
+    return lambda rows: function((logs(rows) - mean.astype(rows.dtype)) * inverse_scale.astype(rows.dtype))
 
 
 def _normalized(function: Function, how: Any) -> Function:

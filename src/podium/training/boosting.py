@@ -47,7 +47,7 @@ class Boosting(Trainer):
             raise ValueError(f"Boosting grows trees: it needs the scorer Trees, not {type(scorer).__name__}")
         watch = Watch(problem.validation, problem.callback, problem.verbose, patience=self.patience, step="tree")
         with quiet_blas():
-            run = _BoostingRun(problem, scorer.for_data(problem.queries))
+            run = _BoostingRun(problem, scorer.for_data(problem.queries, validated=problem.validation is not None))
             try:
                 converged, message = _grow(run, watch)
             except KeyboardInterrupt:

@@ -15,6 +15,7 @@ import numpy as np
 from podium.data.queries import Queries
 from podium.experiments.plan.domain import QUERIES
 from podium.experiments.plan.methods import Setting, StudyMethod
+from podium.rankers.methods import accepted
 
 LINEAR: dict[str, tuple[float, ...]] = {
     "listnet": (0.01, 0.001, 0.1),
@@ -38,6 +39,8 @@ TREES: tuple[tuple[str, dict[str, Any]], ...] = (
 )
 MANY_DOCUMENTS = 5_000
 """From here on larger trees are tried too."""
+RESCALED = ("listnet", "ranksvm", "lambdamart", "gbdt")
+"""Methods that are also tried on features rescaled within each query, where the model may look at whole lists."""
 OTHERS = ("adarank-map", "rankboost", "best-feature")
 
 
@@ -53,16 +56,20 @@ class Candidate:
         """What it is called in messages and as the member of a blend."""
         shown = {"n_leaves": "leaves", "l2": "l2"}
         told = [f"{shown[key]} {value}" for key, value in self.setting.parameters.items() if key in shown]
-        return " ".join([self.method.name, *told])
+        return " ".join([self.method.name, *told, *["minmax"] * self.needs_lists])
+
+    @property
+    def needs_lists(self) -> bool:
+        """Whether features are rescaled within each query."""
+        return self.setting.parameters.get("normalize") == "minmax"
 
     @property
     def takes_seed(self) -> bool:
         return self.setting.seed is not None and self.method.kind == "trees"
 
-    def ranker(self, seed: int | None = None) -> Any:
-        """Return the unfitted ranker, with another seed if one is given."""
-        setting = self.setting if seed is None else Setting(self.setting.parameters, seed, self.setting.number)
-        return self.method.ranker(setting).ranker
+    def ranker(self) -> Any:
+        """Return the unfitted ranker."""
+        return self.method.ranker(self.setting).ranker
 
 
 class WithoutValidation:
@@ -79,8 +86,13 @@ class WithoutValidation:
         return np.asarray(self.ranker.predict(queries))
 
 
-def candidates(queries: Queries, methods: Sequence[str] | None, seed: int) -> list[Candidate]:
-    """Return what is tried on data of this size, the most useful first; ``methods`` restricts it to these."""
+def candidates(
+    queries: Queries, methods: Sequence[str] | None, seed: int, *, per_document: bool = False
+) -> list[Candidate]:
+    """Return what is tried on data of this size, the most useful first; ``methods`` restricts it to these.
+
+    With ``per_document`` all are functions of one document's features that engines can compute.
+    """
     leaf = int(np.clip(queries.n_documents // 60, 5, 50))
     sampled = {"feature_fraction": 0.5, "query_fraction": 0.7}
     listed: dict[str, list[dict[str, Any]]] = {name: [{"l2": l2} for l2 in values] for name, values in LINEAR.items()}
@@ -89,17 +101,21 @@ def candidates(queries: Queries, methods: Sequence[str] | None, seed: int) -> li
         documents = leaf if size is SMALL else min(leaf, 20)
         setting = {**size, "min_documents_in_leaf": documents, "tree_options": sampled}
         listed.setdefault(name, []).append(setting)
+    if not per_document and not queries.is_sparse:
+        for name in RESCALED:
+            listed[name] += [{**listed[name][0], "normalize": "minmax"}]
     listed |= {name: [{}] for name in OTHERS}
     chosen = listed if methods is None else {name: listed.get(name, [{}]) for name in methods}
     found = []
     for name, settings in chosen.items():
         method = _method(name)
-        found += [Candidate(method, setting) for setting in method.settings(settings, seed)]
+        general = accepted(method.build, {"normalize": "standard" if per_document else "robust"})
+        found += [Candidate(method, one) for one in method.settings([{**general, **own} for own in settings], seed)]
     order = dict.fromkeys(("listnet", "lambdamart", *LINEAR, "best-feature", *(name for name, _ in grown), *OTHERS))
     first = {name: i for i, name in enumerate(order)}
     return sorted(found, key=lambda c: (c.setting.number, first.get(c.method.name, len(first))))
 
 
 def _method(name: str) -> StudyMethod:
-    found = QUERIES.study_method(name, None, {"normalize": "standard"})
+    found = QUERIES.study_method(name)
     return replace(found, grid={}, on_queries=WithoutValidation)

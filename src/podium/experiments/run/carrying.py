@@ -27,7 +27,7 @@ def carried_over(ranker: Any) -> dict[str, Any]:
     step = _PARAMETERS.get(getattr(convergence, "step", ""))
     if best is not None and step is not None:
         known = ranker.get_params() if hasattr(ranker, "get_params") else {}  # one of ratings has none
-        found |= {place + step: best for place in _PLACES if isinstance(known.get(place + step), int)}
+        found |= {place + step: best for place in _PLACES if place + step in known}
     return found
 
 

@@ -27,6 +27,7 @@ from podium.export.portable import (
     names_of,
     portable,
     portable_kind,
+    require_no_logarithms,
     require_ranker,
     unwrapped,
 )
@@ -64,6 +65,7 @@ def accepts(ranker: Any) -> Any:
     """Return the kind of a ranker's model; raise NotExportable if ONNX has no place for it."""
     ranker = unwrapped(ranker)
     require_ranker(ranker)
+    require_no_logarithms(ranker)
     model_class = ranker._scorer().model_class
     return model_class if issubclass(model_class, _OWN) else portable_kind(_per_document(ranker))
 

@@ -7,6 +7,8 @@ outside the model. So text is parsed here first, and only numbers that form prop
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from functools import reduce
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -57,6 +59,19 @@ def joined_text(first: str, second: str) -> str:
     trees += second.removesuffix(END).split("Tree=")[1:]
     numbered = (f"Tree={k}\n{tree.partition(chr(10))[2]}" for k, tree in enumerate(trees))
     return "".join([head, *numbered, END])
+
+
+def mean_text(texts: Sequence[str]) -> str:
+    """Return the bare text of the mean of several models of the same features: all trees, with smaller values."""
+    scaled = [re.sub(_VALUES, lambda found: _divided(found, len(texts)), text) for text in texts]
+    return reduce(joined_text, scaled)
+
+
+_VALUES = re.compile(r"^(leaf_value|internal_value)=(.*)$", re.MULTILINE)
+
+
+def _divided(found: re.Match[str], by: int) -> str:
+    return f"{found[1]}={' '.join(repr(float(value) / by) for value in found[2].split())}"
 
 
 def parse_trees(text: str) -> tuple[int, list[Tree]]:

@@ -56,7 +56,7 @@ class AdaRank(FeatureBoosting):
 
     def _scale(self, queries: Queries) -> np.ndarray:
         """Return what features are multiplied by as weak rankers. Their means do not matter to a ranking."""
-        if self.normalize == "standard":
+        if self.normalize in ("robust", "standard"):
             return Standardization.fit(queries.features).inverse_scale
         return np.ones(queries.n_features)
 

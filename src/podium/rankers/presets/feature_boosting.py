@@ -60,6 +60,8 @@ class FeatureBoosting(BoostingLoop, BaseRanker):
     def _train(self, given: TrainingInput) -> Fit:
         require_choice("direction", self.direction, ("up", "both"))
         queries = self._within_query(given.queries)
+        self._standardize(queries, self._scorer())
+        queries = self._standardized(queries)  # only where logarithms are taken; scales are the subclass's affair
         weights = np.ones(len(queries)) if given.query_weight is None else given.query_weight
         weighting, judges = self._weighting(queries, weights), self._validation(given)
         rules, convergence = self._boost(weighting, queries, judges, given.callback, self.verbose)

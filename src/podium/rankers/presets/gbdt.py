@@ -1,11 +1,9 @@
 """Boosted trees on squared errors: GBDT, and QueryOffset, which compares documents within their list only."""
 
-from functools import partial
-
 from podium.losses import Loss, QueryOffsetLoss, RegressionLoss
 from podium.losses.targets import Targets
 from podium.rankers.methods import METHODS
-from podium.rankers.presets.boosted import N_TREES, TREES, BoostedPreset
+from podium.rankers.presets.boosted import TREES, BoostedPreset
 
 __all__ = ["GBDT", "QueryOffset"]
 
@@ -39,11 +37,11 @@ class QueryOffset(GBDT):
 
 
 _SUMMARY, _REFERENCE = "boosted trees, least squares on the grades", "Friedman, Annals of Statistics 2001"
-METHODS.add("gbdt", partial(GBDT, n_trees=N_TREES), _SUMMARY, _REFERENCE, "pointwise", **TREES)
+METHODS.add("gbdt", GBDT, _SUMMARY, _REFERENCE, "pointwise", **TREES)
 METHODS.add_variant(
     "gbdt",
     "query-offset",
-    partial(QueryOffset, n_trees=N_TREES),
+    QueryOffset,
     "boosted trees, least squares up to a constant for each query",
     reference="Moon et al., WSDM 2010",
     family="listwise",

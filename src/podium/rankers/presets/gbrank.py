@@ -5,7 +5,7 @@ from functools import partial
 from podium.losses import GBRankLoss, Loss
 from podium.losses.targets import Targets
 from podium.rankers.methods import METHODS
-from podium.rankers.presets.boosted import FEW_LEAVES, MODERATE, ON_TREES, REGRESSION, WITH_REGRESSION, BoostedPreset
+from podium.rankers.presets.boosted import FEW_LEAVES, ON_TREES, REGRESSION, WITH_REGRESSION, BoostedPreset
 
 __all__ = ["GBRank"]
 
@@ -36,7 +36,7 @@ class GBRank(BoostedPreset):
 
 METHODS.add(
     "gbrank",
-    partial(GBRank, **MODERATE),
+    GBRank,
     "boosted trees, squared hinge on pairs with margins",
     "Zheng et al., NIPS 2007",
     "pairwise",

@@ -1,11 +1,9 @@
 """LambdaMART: boosted trees on LambdaRank's gradients."""
 
-from functools import partial
-
 from podium.core.random_state import seed_of
 from podium.losses import LambdaRankLoss, Loss
 from podium.rankers.methods import METHODS
-from podium.rankers.presets.boosted import N_TREES, TREES, BoostedPreset
+from podium.rankers.presets.boosted import TREES, BoostedPreset
 
 __all__ = ["LambdaMART"]
 
@@ -44,4 +42,4 @@ class LambdaMART(BoostedPreset):
 
 
 _SUMMARY, _REFERENCE = "boosted trees on LambdaRank's gradients", "Wu et al., Information Retrieval 2010"
-METHODS.add("lambdamart", partial(LambdaMART, n_trees=N_TREES), _SUMMARY, _REFERENCE, "listwise", **TREES)
+METHODS.add("lambdamart", LambdaMART, _SUMMARY, _REFERENCE, "listwise", **TREES)

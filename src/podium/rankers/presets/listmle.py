@@ -31,13 +31,12 @@ class ListMLE(LinearPreset):
 
 _SUMMARY, _REFERENCE = "Plackett-Luce likelihood of the order", "Xia et al., ICML 2008"
 METHODS.add("listmle", ListMLE, _SUMMARY, _REFERENCE, "listwise", SMALL_L2, stochastic=True)
-METHODS.add_variant(
-    "listmle", "listmle-trees", partial(LossOnTrees, ListMLELoss()), "ListMLE's loss on boosted trees", **TREES
-)
+_ON_TREES = partial(LossOnTrees, ListMLELoss(orders_per_epoch=8))
+METHODS.add_variant("listmle", "listmle-trees", _ON_TREES, "ListMLE's loss on boosted trees", **TREES)
 METHODS.add_variant(
     "listmle-trees",
     "listmle-trees-reg",
-    partial(LossOnTrees, ListMLELoss(), **WITH_REGRESSION),
+    partial(_ON_TREES, **WITH_REGRESSION),
     "ListMLE's loss on boosted trees with a regression term",
     reference="Moon et al., WSDM 2010",
     grid=REGRESSION,

@@ -22,7 +22,7 @@ MOST_THRESHOLDS = 65_535
 class ThresholdBoosting(FeatureBoosting):
     """Rules of the form "feature above threshold", learned from pairs of documents of one query.
 
-    ``normalize="standard"`` changes nothing: thresholds move along. Nothing here is random.
+    ``"robust"`` and ``"standard"`` change nothing: thresholds move along. Nothing here is random.
 
     Parameters
     ----------

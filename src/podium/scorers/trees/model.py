@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
@@ -16,6 +16,7 @@ from podium.data.queries import Queries
 from podium.numerics.pool import LITTLE_WORK, n_threads
 from podium.numerics.trees.evaluate import TreeEvaluator
 from podium.numerics.trees.forest import Forest, read_forest
+from podium.numerics.trees.lightgbm_text import mean_text
 from podium.scorers.base import Model, Scorer
 from podium.scorers.linear.rows import as_rows
 
@@ -35,6 +36,11 @@ class TreesModel(Model):
     def forest(self) -> Forest:
         """The trees as flat arrays; ValueError if the text is not that of proper trees."""
         return read_forest(self.text)
+
+    @classmethod
+    def mean(cls, models: Sequence[TreesModel]) -> Self:
+        """Return the model whose scores are the mean of those of several: a sum of all their trees."""
+        return cls(mean_text([model.text for model in models]))
 
     @property
     def n_features(self) -> int:  # type: ignore[override]

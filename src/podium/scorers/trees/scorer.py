@@ -42,8 +42,12 @@ OWN_NAMES = {
 """LightGBM's parameters that have a name here."""
 REFUSED_NAMES = ("objective", "metric", "boosting", "linear_tree", "num_class", "num_threads")
 """LightGBM's parameters that would make the model something other than a sum of trees grown on our gradients."""
-_SIZES = ((20_000, 150, 7), (100_000, 200, 15), (500_000, 300, 31), (math.inf, 300, 63))
+_SIZES = ((10_000, 150, 7), (40_000, 200, 7), (200_000, 300, 15), (1_000_000, 300, 31), (math.inf, 300, 63))
 """Documents at most, trees, leaves."""
+
+
+MORE = 3
+"""Times as many trees are grown, at most, where validation queries tell when to stop."""
 
 
 class Trees(Scorer):
@@ -109,16 +113,18 @@ class Trees(Scorer):
     scale_free: ClassVar[bool] = True
     model_class: ClassVar[type[TreesModel]] = TreesModel
 
-    def for_data(self, queries: Queries) -> Trees:
+    def for_data(self, queries: Queries, *, validated: bool = False) -> Trees:
         """Return the scorer with every parameter that is None chosen for these queries.
 
+        With validation queries, which tell when to stop, there may be ``MORE`` times as many trees.
+
         Few documents carry few leaves, and trees on half of the features and 70 % of the queries err less alike. The
-        values were chosen on training and validation parts of several sets of 500 to 10,000 documents; beyond these
-        the number of leaves grows with the data, as is usual.
+        values were chosen on training and validation parts of several sets of 500 to 10,000 documents and on synthetic
+        ones of up to 60,000; beyond these the number of leaves grows with the data, as is usual.
         """
         n_trees, n_leaves = next(size[1:] for size in _SIZES if queries.n_documents <= size[0])
         chosen = {
-            "n_trees": n_trees,
+            "n_trees": MORE * n_trees if validated else n_trees,
             "n_leaves": n_leaves,
             "min_documents_in_leaf": int(np.clip(queries.n_documents // 200, 5, 50)),
             "query_fraction": 0.7 if len(queries) >= 20 else 1.0,

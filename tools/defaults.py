@@ -1,0 +1,260 @@
+"""Default settings against tuned ones and the best single feature, and Auto against what validation picks.
+
+    python tools/defaults.py [--data FOLDER] [--sets ohsumed,mslr,…] [--parts presets,auto,…] [--out PAGE]
+
+Every preset takes part with its defaults and, as ``NAME tuned``, with the best of a few settings drawn from its search
+space, in five-fold rotation: three fifths of the queries train, one validates (early stopping, choice of settings), one
+judges. Of data with a test part only training and validation parts are used. Nothing is fitted twice: a run that was
+stopped goes on.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import podium
+from podium.experiments.result.comparison import Comparison
+from podium.rankers.methods import METHODS
+
+sys.path.insert(0, str(Path(__file__).parent))
+from defaults_page import write_page
+
+ROOT = Path(__file__).parents[1]
+METRICS, CONVENTION, SEED = ("ndcg@10", "map"), "standard", 0
+BUDGET = 3
+"""Settings drawn for each tuned method."""
+COSTLY = {"boltzrank", "boltzrank-pairs", "pmop-geometric", "pmop-gibbs", "pmop-mh", "softrank", "frank"}
+COSTLY |= {"structrank", "structrank-none", "structrank-random"}
+"""Methods that take most of the time: a part of their own, and not tuned."""
+
+
+# ---- data
+
+
+def ohsumed(data: Path) -> podium.Queries:
+    fold = data / "ohsumed" / "Fold1"
+    return podium.read_letor([fold / "trainingset.txt.gz", fold / "validationset.txt.gz"])
+
+
+def mslr(data: Path) -> podium.Queries:
+    return podium.read_letor(data / "mslr-sample" / "train.txt.gz")
+
+
+def lightgbm_rank(data: Path) -> podium.Queries:
+    from sklearn.datasets import load_svmlight_file
+
+    features, labels = load_svmlight_file(str(data / "lightgbm-rank" / "rank.train.gz"))
+    sizes = np.loadtxt(data / "lightgbm-rank" / "rank.train.query", dtype=np.int64)
+    return podium.Queries(features.toarray().astype(np.float32), labels, sizes=sizes)
+
+
+def made(
+    n_queries: int,
+    n_documents: int = 15,
+    n_features: int = 20,
+    *,
+    shape: str = "linear",
+    shares: tuple[float, ...] = (0.5, 0.25, 0.25),
+    lowest: int = 0,
+    heavy: bool = False,
+    noise: float = 0.7,
+    seed: int = 1,
+) -> podium.Queries:
+    """Make lists whose grades depend on half of the features: linearly, or by steps and products of two.
+
+    With ``heavy``, features are what logs have: counts and log-normal values of very different scale, some constant.
+    """
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(n_documents // 2, n_documents + n_documents // 2 + 1, n_queries)
+    n, query = int(sizes.sum()), np.repeat(np.arange(n_queries), sizes)
+    raw = rng.standard_normal((n, n_features))
+    used = n_features // 2
+    if shape == "linear":
+        signal = raw[:, :used] @ rng.standard_normal(used)
+    else:
+        a, b = raw[:, : used // 2], raw[:, used // 2 : 2 * (used // 2)]
+        signal = a[:, 0] + np.where(a > 0, b, -0.5 * b).sum(axis=1) + 1.5 * (b > 0.5).sum(axis=1)
+    hidden = signal / signal.std() + noise * rng.standard_normal(n) + 0.5 * rng.standard_normal(n_queries)[query]
+    labels = lowest + np.searchsorted(np.quantile(hidden, np.cumsum(shares)[:-1]), hidden, side="left")
+    features = raw + 0.7 * rng.standard_normal((n_queries, n_features))[query]
+    if heavy:
+        features = np.exp(2.0 * features)
+        features[:, ::3] = np.floor(features[:, ::3])
+        features *= 10.0 ** rng.uniform(-4, 5, n_features)
+        features[:, -2:] = 7.0
+    return podium.Queries(features.astype(np.float32), labels, sizes=sizes)
+
+
+BINARY, STARS = (0.9, 0.1), (0.1, 0.2, 0.3, 0.25, 0.15)
+SETS: dict[str, tuple[str, Callable[[Path], podium.Queries]]] = {
+    "linear 25": ("linear, 25 lists, 3 grades", lambda _: made(25)),
+    "linear 100": ("linear, 100 lists, 3 grades", lambda _: made(100)),
+    "nonlinear 100": ("steps and products, 100 lists, 3 grades", lambda _: made(100, shape="nonlinear")),
+    "binary": ("linear, 150 lists, binary grades, one document in ten relevant", lambda _: made(150, shares=BINARY)),
+    "heavy tails": ("linear in the logarithm of raw features, 120 lists", lambda _: made(120, heavy=True)),
+    "stars": ("grades 1 to 5, 80 lists, steps and products", lambda _: made(80, shape="x", shares=STARS, lowest=1)),
+    "nonlinear 1000": ("steps and products, 1,000 lists of about 8", lambda _: made(1000, 8, shape="nonlinear")),
+    "lightgbm": ("LightGBM's ranking example, training part, 201 queries, 300 features", lightgbm_rank),
+    "mslr": ("the sample of MSLR-WEB10K, training part, 43 queries, 136 features", mslr),
+    "ohsumed": ("OHSUMED, training and validation part of Fold1, 84 queries, 25 features", ohsumed),
+}
+
+
+# ---- methods
+
+
+def presets() -> dict[str, Any]:
+    """Return the quicker presets with their defaults."""
+    return {name: replace(METHODS[name], grid={}) for name in _learners() if name not in COSTLY}
+
+
+def costly() -> dict[str, Any]:
+    """Return the others."""
+    return {name: replace(METHODS[name], grid={}) for name in _learners() if name in COSTLY}
+
+
+def tuned() -> dict[str, Any]:
+    """Return the quicker presets, to be tuned."""
+    return {f"{name} tuned": METHODS[name] for name in _learners() if name not in COSTLY and METHODS[name].grid}
+
+
+def _learners() -> list[str]:
+    return [name for name, method in METHODS.items() if method.family != "floor"]
+
+
+def normalizations() -> dict[str, Any]:
+    """Return some presets with features rescaled in each way."""
+    linear = {f"{name} {how}": METHODS[name].build(normalize=how) for name in LINEAR for how in SCALES}
+    trees = {"none": None, "minmax": "minmax", "zscore": "zscore"}
+    return linear | {f"lambdamart {how}": podium.LambdaMART(normalize=trees[how], random_state=SEED) for how in trees}
+
+
+LINEAR, SCALES = ("listnet", "ranksvm", "pmop", "regression"), ("robust", "standard", "minmax", "zscore")
+
+
+class OnAll:
+    """A ranker fitted on training and validation queries together, which divides them as it likes."""
+
+    def __init__(self, ranker: Any) -> None:
+        self.ranker = ranker
+
+    def fit(self, queries: podium.Queries, eval_set: podium.Queries | None = None, **_: Any) -> OnAll:
+        self.ranker.fit(queries if eval_set is None else joined(queries, eval_set))
+        return self
+
+    def predict(self, queries: podium.Queries) -> np.ndarray:
+        return np.asarray(self.ranker.predict(queries))
+
+
+def joined(a: podium.Queries, b: podium.Queries) -> podium.Queries:
+    features, labels = np.vstack((a.features, b.features)), np.concatenate((a.labels, b.labels))
+    return podium.Queries(features, labels, sizes=np.concatenate((a.sizes, b.sizes)))
+
+
+class PlainLightGBM:
+    """LightGBM's own lambdarank with its defaults, on all queries given."""
+
+    def fit(self, queries: podium.Queries, **_: Any) -> PlainLightGBM:
+        from lightgbm import LGBMRanker
+
+        self.model = LGBMRanker(random_state=SEED, verbosity=-1, n_jobs=1)
+        self.model.fit(queries.features, queries.labels.astype(int), group=queries.sizes)
+        return self
+
+    def predict(self, queries: podium.Queries) -> np.ndarray:
+        return np.asarray(self.model.predict(queries.features))
+
+
+def choosers() -> dict[str, Any]:
+    """Return Auto and what it is compared with, beside the presets."""
+    return {
+        "auto": OnAll(podium.Auto(random_state=SEED)),
+        "auto, validation given": podium.Auto(random_state=SEED),
+        "LightGBM": OnAll(PlainLightGBM()),
+        "lambdamart on all": OnAll(podium.LambdaMART(random_state=SEED)),
+    }
+
+
+PARTS = {"presets": presets, "costly": costly, "tuned": tuned, "normalizations": normalizations, "auto": choosers}
+
+
+class Lines:
+    """Progress: one line per finished trial, overwritten."""
+
+    def __init__(self, name: str) -> None:
+        self.name, self.total, self.done = name, 0, 0
+
+    def note(self, text: str) -> None:
+        print(f"[{self.name}] {text}", file=sys.stderr)
+
+    def start(self, total: int, done: int) -> None:
+        self.total, self.done = total, done
+
+    def finished(self, text: str, seconds_left: float | None = None) -> None:
+        self.done += 1
+        print(f"\r[{self.name}] {self.done} of {self.total}: {text[:90]:90s}", end="", file=sys.stderr, flush=True)
+
+
+def runs(options: argparse.Namespace) -> Iterator[tuple[str, str, Comparison]]:
+    """Yield set, part and comparison, computing what the folder of runs does not have."""
+    for name in options.sets:
+        queries = SETS[name][1](options.data)
+        for part in options.parts:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # members that stop at their default number of iterations
+                yield (
+                    name,
+                    part,
+                    podium.compare(
+                        queries,
+                        PARTS[part](),
+                        metrics=METRICS,
+                        convention=CONVENTION,
+                        primary="ndcg@10",
+                        folds=5,
+                        search="random",
+                        budget=BUDGET,
+                        random_state=SEED,
+                        out=options.runs / f"{name.replace(' ', '-')}-{part}",
+                        jobs=1,
+                        progress=Lines(f"{name}, {part}"),
+                    ),
+                )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    data = os.environ.get("PODIUM_DATA") or ROOT.parent / "shared" / "data"
+    parser.add_argument("--data", type=Path, default=Path(data), help="folder of ohsumed, mslr-sample, lightgbm-rank")
+    parser.add_argument("--sets", type=_names(SETS), default=list(SETS), help=", ".join(SETS))
+    parser.add_argument("--parts", type=_names(PARTS), default=list(PARTS), help=", ".join(PARTS))
+    parser.add_argument("--runs", type=Path, default=ROOT / "podium-runs" / "defaults")
+    parser.add_argument("--out", type=Path, default=ROOT / "docs" / "results" / "defaults.md")
+    options = parser.parse_args()
+    found: dict[str, dict[str, Comparison]] = {}
+    for name, part, comparison in runs(options):
+        found.setdefault(name, {})[part] = comparison
+    write_page(options.out, found, {name: text for name, (text, _) in SETS.items()}, METRICS)
+
+
+def _names(known: dict[str, Any]) -> Callable[[str], list[str]]:
+    def parse(text: str) -> list[str]:
+        names = [name.strip() for name in text.split(",")]
+        if unknown := [name for name in names if name not in known]:
+            raise argparse.ArgumentTypeError(f"no {unknown[0]!r}; there are {', '.join(known)}")
+        return names
+
+    return parse
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,177 @@
+"""The page docs/results/defaults.md, from the comparisons that tools/defaults.py makes."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from podium.experiments.result.comparison import Comparison
+from podium.metrics.significance import bootstrap_interval, randomization_test
+
+FLOOR, LEVEL = "best-feature", 0.05
+Found = Mapping[str, Mapping[str, Comparison]]
+"""Comparisons by set and part."""
+
+TEXT = """\
+# Defaults against one feature, tuned settings and Auto
+
+```
+make defaults     # python tools/defaults.py; goes on where it was stopped
+```
+
+Every preset with its defaults in five-fold rotation over whole queries: three fifths train, one is the `eval_set`, one
+judges. Of data with a test part only the training and validation parts are used. Figures are means over all queries,
+convention `standard`, seed 0, {date}. **▲** and **▼** mark a preset that is significantly above or below
+`best-feature`, which is chosen on the same validation queries (paired randomization test over queries, p < .05).
+
+| set | lists |
+|---|---|
+{sets}
+
+{verdict}
+"""
+
+
+def write_page(out: Path, found: Found, sets: Mapping[str, str], metrics: Sequence[str]) -> None:
+    """Write the page, with what was computed."""
+    below = list(_below(found, metrics))
+    verdict = "No preset is significantly below `best-feature` on any of these sets."
+    if below:
+        verdict = f"Significantly below `best-feature`: {'; '.join(below)}."
+    listed = "\n".join(f"| {name} | {sets[name]} |" for name in found)
+    parts = [TEXT.format(date=f"{datetime.date.today():%-d %B %Y}", sets=listed, verdict=verdict)]
+    parts += [_against_the_floor(found, metric) for metric in metrics]
+    parts += [*_tuned(found, metrics[0]), *_normalizations(found, metrics[0]), *_auto(found, metrics[0])]
+    out.write_text("\n".join(parts), encoding="utf-8")
+
+
+def _values(found: Found, name: str, part: str, metric: str) -> dict[str, np.ndarray]:
+    """Return the values of the metric on each query by method; none if the part was not computed."""
+    comparison = found[name].get(part)
+    if comparison is None:
+        return {}
+    return {row.method: comparison.values(row.method, metric) for row in comparison.rows if row.estimates}
+
+
+def _defaults(found: Found, name: str, metric: str) -> dict[str, np.ndarray]:
+    return _values(found, name, "presets", metric) | _values(found, name, "costly", metric)
+
+
+def _tells(values: Mapping[str, np.ndarray]) -> bool:
+    return len({round(float(np.nanmean(v)), 12) for v in values.values()}) > 1
+
+
+def _mark(values: np.ndarray, floor: np.ndarray) -> str:
+    if randomization_test(values, floor) >= LEVEL:
+        return ""
+    return " ▲" if np.nanmean(values - floor) > 0 else " **▼**"
+
+
+def _below(found: Found, metrics: Sequence[str]) -> Iterator[str]:
+    for name in found:
+        for metric in metrics:
+            values = _defaults(found, name, metric)
+            for method in values:
+                if method != "random" and "▼" in _mark(values[method], values[FLOOR]):
+                    yield f"{method} on {name} ({metric})"
+
+
+def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [header, ["---", *["---:"] * (len(header) - 1)], *rows]
+    return "\n".join(f"| {' | '.join(row)} |" for row in lines)
+
+
+def _against_the_floor(found: Found, metric: str) -> str:
+    by_set = {name: _defaults(found, name, metric) for name in found}
+    by_set = {name: values for name, values in by_set.items() if values and _tells(values)}
+    methods = list(dict.fromkeys(method for values in by_set.values() for method in values))
+    methods.sort(key=lambda method: method in (FLOOR, "random"))
+    rows = []
+    for method in methods:
+        cells = []
+        for values in by_set.values():
+            own = values.get(method)
+            cells.append("" if own is None else f"{np.nanmean(own):.4f}{_mark(own, values[FLOOR])}")
+        rows.append([f"*{method}*" if method in (FLOOR, "random") else method, *cells])
+    left_out = [name for name in found if name not in by_set]
+    note = f"\n\n{metric} cannot tell methods apart on: {', '.join(left_out)}." if left_out else ""
+    return f"## Defaults, {metric}\n\n{_table(['preset', *by_set], rows)}{note}\n"
+
+
+def _difference(values: np.ndarray, other: np.ndarray) -> str:
+    low, high = bootstrap_interval(values - other)
+    p = randomization_test(values, other)
+    return f"{np.nanmean(values - other):+.4f} ({low:+.4f} to {high:+.4f}), p {p:.3f}"
+
+
+def _tuned(found: Found, metric: str) -> Iterator[str]:
+    names = [name for name in found if "tuned" in found[name]]
+    if not names:
+        return
+    yield f"## Tuned minus default, {metric}\n"
+    yield (
+        "The best on the validation part of three settings drawn from the preset's search space; 95 % intervals of the "
+        "difference by bootstrap over queries. Presets that take most of the time were not tuned.\n"
+    )
+    header = ["preset", *names]
+    rows: dict[str, dict[str, str]] = {}
+    for name in names:
+        tuned, default = _values(found, name, "tuned", metric), _defaults(found, name, metric)
+        for method, values in tuned.items():
+            base = default.get(method.removesuffix(" tuned"))
+            if method.endswith(" tuned") and base is not None:
+                rows.setdefault(method.removesuffix(" tuned"), {})[name] = _difference(values, base)
+    yield _table(header, [[method, *(cells.get(name, "") for name in names)] for method, cells in rows.items()]) + "\n"
+
+
+def _normalizations(found: Found, metric: str) -> Iterator[str]:
+    names = [name for name in found if "normalizations" in found[name]]
+    if not names:
+        return
+    yield f"## How features are rescaled, {metric}\n"
+    yield "Default settings; `robust` is the default of linear models and networks, `none` of trees.\n"
+    by_set = {name: _values(found, name, "normalizations", metric) for name in names}
+    methods = [method for method in by_set[names[0]] if method not in (FLOOR, "random")]
+    rows = [[method, *(f"{np.nanmean(by_set[name][method]):.4f}" for name in names)] for method in sorted(methods)]
+    yield _table(["preset", *names], rows) + "\n"
+
+
+def _auto(found: Found, metric: str) -> Iterator[str]:
+    names = [name for name in found if "auto" in found[name]]
+    if not names:
+        return
+    yield f"## Auto, {metric}\n"
+    yield (
+        "`auto` is `podium.Auto()` on training and validation queries together (four fifths), as `podium train "
+        "--method auto` would be given them; `validation given` has the validation part as `eval_set`. *Best by "
+        "validation* is, in each fold, the preset above with the highest value on the validation part. "
+        "LambdaMART and LightGBM's own `lambdarank` have their defaults and all four fifths.\n"
+    )
+    rows = []
+    for name in names:
+        chosen = _values(found, name, "auto", metric)
+        best = _best_by_validation(found, name, metric)
+        cells = [f"{np.nanmean(v):.4f}" for v in [*_of(chosen, CHOOSERS), best] if len(v)]
+        rows.append([name, *cells, _difference(chosen["auto"], best), _difference(chosen["auto"], chosen["LightGBM"])])
+    header = ["set", *CHOOSERS, "best by validation", "auto − best by validation", "auto − LightGBM"]
+    yield _table(header, rows) + "\n"
+
+
+CHOOSERS = ("auto", "auto, validation given", "lambdamart on all", "LightGBM")
+
+
+def _of(values: Mapping[str, np.ndarray], names: Sequence[str]) -> list[np.ndarray]:
+    return [values[name] for name in names]
+
+
+def _best_by_validation(found: Found, name: str, metric: str) -> np.ndarray:
+    """Return the values of the preset that is best on the validation part of each fold."""
+    best: dict[str, tuple[float, list[float]]] = {}
+    parts = [found[name][part] for part in ("presets", "costly") if part in found[name]]
+    for result in (result for comparison in parts for result in comparison.results):
+        if result.validation is not None and result.validation > best.get(result.fold, (-1.0, []))[0]:
+            best[result.fold] = result.validation, result.per_query[metric]
+    return np.concatenate([np.asarray(best[fold][1], float) for fold in parts[0].folds])
