@@ -82,8 +82,10 @@ def test_interrupted(podium_command, arguments, tmp_path, monkeypatch):
 def test_methods(podium_command):
     result = podium_command("methods")
     assert result.code == 0
-    names = [line.split()[0] for line in result.out.splitlines()[1:]]
+    table, _, advice = result.out.partition("\n\n")
+    names = [line.split()[0] for line in table.splitlines()[1:]]
     assert names == list(METHODS)
+    assert advice.startswith("Where to start: `podium train DATA --method auto`")
     listed = json.loads(podium_command("methods", "--json").out)
     assert [method["name"] for method in listed] == names
     assert listed[0]["grid"]

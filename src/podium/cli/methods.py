@@ -14,6 +14,11 @@ examples:
   podium methods --json
   podium methods --ratings"""
 
+START = """\
+Where to start: `podium train DATA --method auto` chooses among several and blends them. One model, quickly: listnet,
+lambdarank or davidson; with thousands of queries or hundreds of features, lambdamart or gbdt. Measured on several
+sets: docs/results/defaults.md."""
+
 
 def configure(parser: options.Parser) -> None:
     parser.option("--ratings", "list those for `podium ratings compare`")
@@ -31,4 +36,6 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     rows = [[m.name, m.family, "" if m.variant else "yes", m.summary, m.reference] for m in methods]
     output.print_table(["name", "family", "in all", "summary", "reference"], rows)
+    if not arguments.ratings:
+        print(f"\n{START}")
     return 0
