@@ -12,6 +12,7 @@ from distributed import Client
 from podium.core.parameters import require_count
 from podium.dask.cluster import Part, Placement, as_client
 from podium.dask.moving import caller_rows, cut_at
+from podium.dask.team import WorkerTeam
 from podium.data.queries import Queries
 from podium.data.remote import PartFacts, PerPart, RemoteQueries
 from podium.numerics.loop import blocks_of_queries, n_partial_sums
@@ -60,6 +61,10 @@ class DistributedQueries(RemoteQueries):
         ]
         order = self.order if facts is None else None
         return type(self)(self.client, parts, [new_facts[number] for number in kept], order)
+
+    def team(self, others: RemoteQueries | None = None) -> WorkerTeam:
+        assert others is None or isinstance(others, DistributedQueries)
+        return WorkerTeam(self.client, self.parts, () if others is None else others.parts)
 
     def vector(self, function: Callable[..., np.ndarray], *shared: Any) -> Any:
         import dask.array as da

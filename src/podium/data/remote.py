@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self, TypeVar
+from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
 from scipy import sparse
@@ -56,6 +56,34 @@ class PartFacts:
     def __str__(self) -> str:
         size = f"{self.n_bytes / 1e9:.2g} GB" if self.n_bytes >= 1e8 else f"{self.n_bytes / 1e6:.2g} MB"
         return f"{len(self.sizes)} queries, {int(self.sizes.sum())} documents × {self.n_features} features, {size}"
+
+
+class Team(Protocol):
+    """Machines that work together on the parts they have, each with a state that lasts until the team is closed.
+
+    Unlike what :meth:`RemoteQueries.bind` makes, the state cannot be made again: if a machine is lost, the next call
+    raises RuntimeError and names it.
+    """
+
+    parts: list[list[int]]
+    """Numbers of the parts of each machine."""
+    other_parts: list[list[int]]
+    n_threads: list[int]
+
+    def addresses(self) -> list[tuple[str, int]]:
+        """Return the host of each machine, and a port that is free there now."""
+
+    def start(self, factory: Callable[..., Any], per_member: PerPart, *shared: Any) -> None:
+        """Make the states: ``factory(parts, other parts, *arguments of the machine, *shared)``."""
+
+    def call(self, method: str, *shared: Any, per_member: PerPart | None = None, only: int | None = None) -> list[Any]:
+        """Return what ``state.method(*arguments of the machine, *shared)`` returns on each, called at the same time.
+
+        All calls to a state are made from one thread. ``only`` calls one machine.
+        """
+
+    def close(self) -> None:
+        """Close the states by their ``close()`` and forget them."""
 
 
 class RemoteQueries(ABC):
@@ -125,6 +153,10 @@ class RemoteQueries(ABC):
 
         ``facts`` are those of the new parts where they differ. Parts that have no queries left are dropped.
         """
+
+    @abstractmethod
+    def team(self, others: RemoteQueries | None = None) -> Team:
+        """Return the machines that have parts, to work together; with them, each has some parts of ``others`` too."""
 
     @abstractmethod
     def vector(self, function: Callable[[Queries], np.ndarray], *shared: Any) -> Any:

@@ -32,7 +32,7 @@ def require_remote_trainer(ranker: BaseRanker) -> None:
             "scorer or a network can, such as podium.ListNet() or podium.Ranker(loss)"
         )
     trainer, scorer = ranker._trainer(), ranker._scorer()
-    if not trainer.sums_blocks:
+    if not trainer.works_remotely:
         raise ValueError(
             f"{name} cannot be trained on a cluster with the trainer {type(trainer).__name__}, which takes steps "
             f"within the data: podium.Ranker({loss!r}, {scorer!r}, podium.training.LBFGS()) can, which takes a step "

@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 import numpy as np
 
 from podium.data.queries import Queries
 from podium.scorers.base import Model
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """The processes that grow trees together, each on its own documents; they speak to each other directly."""
+
+    machines: tuple[tuple[str, int], ...]
+    """Host and port of each."""
+    number: int
+    """Which of them this one is."""
+    n_threads: int
+    """Threads of this one."""
 
 
 class Growth(Protocol):
@@ -27,6 +41,9 @@ class Growth(Protocol):
     def model(self, n_trees: int) -> Model:
         """Return the sum of the first trees."""
 
+    def close(self) -> None:
+        """Leave the network, if there is one."""
+
 
 @runtime_checkable
 class Growable(Protocol):
@@ -44,13 +61,19 @@ class Growable(Protocol):
 
     def grow(
         self,
-        queries: Queries,
-        validation: Queries | None,
+        parts: Sequence[Queries],
+        validation: Sequence[Queries],
         constant: float,
-        rng: np.random.Generator,
+        seed: int,
         init: Model | None = None,
+        network: Network | None = None,
     ) -> Growth:
         """Return a growth without trees, whose scores are ``constant``; raise ValueError for unusable parameters.
 
-        ``init`` is a fitted model that trees are added to; it is not given otherwise.
+        The training documents are those of all ``parts``, in order, and the validation documents likewise. ``init`` is
+        a fitted model that trees are added to. With a ``network``, other processes grow the same trees on other
+        documents, and all calls are made from one thread.
         """
+
+    def require_remote(self) -> None:
+        """Raise ValueError, naming it, if a parameter does not work on several machines."""

@@ -49,40 +49,42 @@ class Validation:
     def judge(self, model: Model) -> float:
         """Return the mean of the metric over the queries it is defined for."""
         if isinstance(self.queries, RemoteQueries):
-            return _mean_of_defined(np.concatenate(self.queries.each(_judged_beside, model, self._rules())))
+            return mean_of_defined(np.concatenate(self.queries.each(_judged_beside, model, self.rules())))
         return self.judge_scores(model.scores(self.queries))
 
     def judge_scores(self, scores: np.ndarray) -> float:
         """Return the same for known scores of queries in this process."""
-        return _mean_of_defined(_per_query(self.queries, scores, self.metric))
+        return mean_of_defined(per_query(self.queries, scores, self.metric))
 
     def judging(self, model: SmoothModel) -> Callable[[np.ndarray], float]:
         """Return a function that judges this model at other parameters, which alone are sent where queries are."""
         if not isinstance(self.queries, RemoteQueries):
             return lambda theta: self.judge(model.at(theta))
-        bound = self.queries.bind(_judging_beside, model, self._rules())
-        return lambda theta: _mean_of_defined(np.concatenate(bound(theta)))
+        bound = self.queries.bind(_judging_beside, model, self.rules())
+        return lambda theta: mean_of_defined(np.concatenate(bound(theta)))
 
-    def _rules(self) -> Metric:
+    def rules(self) -> Metric:
         """Return the metric for parts of the queries, which do not know the grades of the others."""
         from podium.metrics.elsewhere import with_highest_grade
 
         return with_highest_grade(self.metric, self.queries)
 
 
-def _per_query(queries: Queries, scores: np.ndarray, metric: Metric) -> np.ndarray:
+def per_query(queries: Queries, scores: np.ndarray, metric: Metric) -> np.ndarray:
+    """Return the metric of each query."""
     return metric.per_query(scores, queries.labels, queries.offsets, queries.document_ids)
 
 
 def _judged_beside(part: Queries, model: Model, metric: Metric) -> np.ndarray:
-    return _per_query(part, model.scores(part), metric)
+    return per_query(part, model.scores(part), metric)
 
 
 def _judging_beside(part: Queries, model: SmoothModel, metric: Metric) -> Callable[[np.ndarray], np.ndarray]:
     return lambda theta: _judged_beside(part, model.at(theta), metric)
 
 
-def _mean_of_defined(values: np.ndarray) -> float:
+def mean_of_defined(values: np.ndarray) -> float:
+    """Return the mean of the values that are defined, 0 if none is."""
     defined = values[~np.isnan(values)]
     return float(defined.mean()) if len(defined) else 0.0
 
@@ -94,7 +96,7 @@ class Problem:
     loss: Loss
     scorer: Scorer
     queries: Any
-    """:class:`podium.Queries`; or :class:`podium.data.remote.RemoteQueries`, for trainers that sum blocks."""
+    """:class:`podium.Queries`; or :class:`podium.data.remote.RemoteQueries`, for trainers that work remotely."""
     query_weight: np.ndarray | None = None
     standardization: Standardization | None = None
     """Only where the scorer folds it into its model."""
@@ -176,8 +178,8 @@ class Trainer(Parameterized):
 
     needs_gradient: ClassVar[bool] = False
     """Must the loss's gradient be the derivative of its value? (A line search compares the two.)"""
-    sums_blocks: ClassVar[bool] = False
-    """Does it need nothing of the training queries but sums over blocks of them? Then they may be on a cluster."""
+    works_remotely: ClassVar[bool] = False
+    """Can the training queries be on a cluster?"""
 
     def fit(self, problem: Problem) -> Fit:
         raise NotImplementedError

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+
 import numpy as np
 
 from podium.core.parameters import require_choice, require_count
+from podium.data.remote import RemoteQueries
+from podium.losses.checks import mean_weights
 from podium.numerics.blas import quiet_blas
 from podium.scorers.growing import Growable
-from podium.training.base import Fit, Problem, Trainer
+from podium.training.base import Fit, Problem, Trainer, mean_of_defined
+from podium.training.boosted_lists import BoostedLists, Evaluation
+from podium.training.boosting_team import BoostingTeam
 from podium.training.monitor import Watch, warn_not_converged
 
 __all__ = ["Boosting"]
 
 
-class Boosting(Trainer):
+class Boosting(Trainer, works_remotely=True):
     """Grows the trees of :class:`podium.scorers.Trees`, one at a time.
 
     Parameters
@@ -48,16 +54,17 @@ class Boosting(Trainer):
         watch = Watch(problem.validation, problem.callback, problem.verbose, patience=self.patience, step="tree")
         with quiet_blas():
             run = _BoostingRun(problem, scorer.for_data(problem.queries, validated=problem.validation is not None))
-            try:
-                converged, message = _grow(run, watch)
-            except KeyboardInterrupt:
-                if not watch.losses:
-                    raise
-                converged, message = False, f"interrupted after {len(watch.losses)} trees, which are kept"
-                warn_not_converged(f"boosting: {message}")
-            best = self.select == "best" and watch.best_iter is not None
-            n_trees = watch.best_iter if best and watch.best_iter else len(watch.losses)
-            model = run.growth.model(n_trees)
+            with closing(run.lists):
+                try:
+                    converged, message = _grow(run, watch)
+                except KeyboardInterrupt:
+                    if not watch.losses:
+                        raise
+                    converged, message = False, f"interrupted after {len(watch.losses)} trees, which are kept"
+                    warn_not_converged(f"boosting: {message}")
+                best = self.select == "best" and watch.best_iter is not None
+                n_trees = watch.best_iter if best and watch.best_iter else len(watch.losses)
+                model = run.lists.model(n_trees)
         convergence = watch.convergence(
             converged, message, n_evaluations=run.n_evaluations, best=best, interrupted=converged is False
         )
@@ -85,28 +92,42 @@ class _BoostingRun:
         assert scorer.query_fraction is not None
         self.n_trees, self.query_fraction = scorer.n_trees, scorer.query_fraction
         self.problem, self.queries = problem, problem.queries
-        self.bound = problem.bind_loss()
-        self.parameters = [self.bound.parameters()]
+        self.weights = mean_weights(problem.query_weight, len(self.queries))
+        self.parameters = [problem.loss.initial_parameters()]
         """The loss's own, by number of trees."""
         self.newton = scorer.curvature and problem.loss.has_curvature
         self.n_evaluations = 0
         self.scale: float | None = None
+        self.metric = None if problem.validation is None else problem.validation.rules()
+        self.lists = self._lists()
+        try:
+            shifts = problem.init is None and not problem.loss.shift_invariant
+            constant = self._best_constant() if shifts else 0.0
+            seed = int(problem.rng.integers(2**31 - 1))
+            validation = [] if problem.validation is None else [problem.validation.queries]
+            self.lists.grow(scorer, validation, constant, seed, problem.init)
+            self._evaluate()
+        except BaseException:
+            self.lists.close()
+            raise
+
+    def _lists(self) -> BoostedLists | BoostingTeam:
+        problem = self.problem
         validation = None if problem.validation is None else problem.validation.queries
-        if problem.init is None:
-            constant = 0.0 if problem.loss.shift_invariant else self._best_constant()
-            self.growth = scorer.grow(self.queries, validation, constant, problem.rng)
-        else:
-            self.growth = scorer.grow(self.queries, validation, 0.0, problem.rng, problem.init)
-        self._evaluate()
+        if isinstance(self.queries, RemoteQueries):
+            return BoostingTeam(problem.loss, self.queries, validation, self.weights, self.newton)
+        if isinstance(validation, RemoteQueries):
+            raise ValueError("trees are grown in this process: give eval_set as Queries, or train on the cluster too")
+        return BoostedLists([self.queries], [problem.bind_loss()], self.newton)
 
     def judge(self) -> float | None:
         """Return the metric on the validation queries."""
-        validation = self.problem.validation
-        return None if validation is None else validation.judge_scores(self.growth.validation_scores)
+        return None if self.metric is None else mean_of_defined(np.concatenate(self.lists.judge(self.metric)))
 
     def add_tree(self) -> bool:
         """Grow a tree and evaluate the loss there; return False if there was nothing to split."""
-        found_split = self.growth.add_tree(self.gradient, self.curvature)
+        assert self.scale is not None
+        found_split = self.lists.add_tree(self.scale)
         self.parameters.append(self._learned_parameters())
         self._evaluate()
         return found_split
@@ -114,38 +135,19 @@ class _BoostingRun:
     def _evaluate(self) -> None:
         """Compute the loss and what the next tree is grown on, at the scores so far."""
         self.n_evaluations += 1
-        self.bound.start_epoch(len(self.parameters) - 1)
         bag = self._bag()
-        result = self.bound.value_and_gradient(
-            self.growth.scores, parameters=self.parameters[-1], curvature=self.newton, queries=bag
-        )
-        share = 1.0 if bag is None else float(self.bound.weights[bag].sum())
-        self.loss = result.value / share
-        gradient, curvature = result.d_scores, result.d2_scores
-        for what, values in (("gradient", gradient), ("second derivative", curvature)):
-            if values is not None and not np.isfinite(values).all():
-                row = int(np.flatnonzero(~np.isfinite(values))[0])
-                query = self.queries.qids[self.queries.query_of_document[row]]
-                raise ValueError(
-                    f"after {len(self.parameters) - 1} trees the {what} of {self.problem.loss} is {values[row]} for a "
-                    f"document of query {query}: lower learning_rate, or rescale the labels"
-                )
+        bags = None if bag is None else [bag]
+        found = self.lists.evaluate(bags, len(self.parameters) - 1, self.parameters[-1])
+        share = 1.0 if bag is None else float(self.weights[bag].sum())
+        self.loss = found.value / share
         if self.scale is None:
-            self.scale = _unit_scale(gradient, curvature)
-        gradient *= np.float32(self.scale)
-        if curvature is None:
-            curvature = np.ones_like(gradient)
-        else:
-            curvature *= np.float32(self.scale)
-        if bag is not None and not self.newton:
-            curvature[~np.repeat(np.isin(np.arange(len(self.queries)), bag), self.queries.sizes)] = 0.0
-        self.gradient, self.curvature = gradient, curvature
+            self.scale = _unit_scale(found, self.newton)
 
     def _bag(self) -> np.ndarray | None:
         """Draw the queries that the next tree is grown on; None for all."""
         if self.query_fraction == 1:
             return None
-        filled = np.flatnonzero((self.queries.sizes > 0) & (self.bound.weights > 0))
+        filled = np.flatnonzero((self.queries.sizes > 0) & (self.weights > 0))
         n = max(1, round(self.query_fraction * len(filled)))
         return np.sort(self.problem.rng.choice(filled, n, replace=False))
 
@@ -158,8 +160,7 @@ class _BoostingRun:
 
         def value_and_gradient(parameters: np.ndarray) -> tuple[float, np.ndarray]:
             self.n_evaluations += 1
-            result = self.bound.value_and_gradient(self.growth.scores, parameters=parameters)
-            return result.value, result.d_parameters
+            return self.lists.loss(parameters)
 
         bounds, few = self.problem.loss.parameter_bounds(), {"maxiter": 2}
         return np.asarray(
@@ -170,10 +171,8 @@ class _BoostingRun:
         """Return the score that has the lowest loss if all documents have it: secant steps; one solves a square."""
 
         def slope(constant: float) -> float:
-            scores = np.full(self.queries.n_documents, constant, np.float32)
             self.n_evaluations += 1
-            result = self.bound.value_and_gradient(scores, parameters=self.parameters[-1])
-            return float(result.d_scores.sum(dtype=np.float64))
+            return self.lists.slope(constant, self.parameters[-1])
 
         before, here = 0.0, 1.0
         slope_before, slope_here = slope(before), slope(here)
@@ -189,10 +188,9 @@ class _BoostingRun:
         return here
 
 
-def _unit_scale(gradient: np.ndarray, curvature: np.ndarray | None) -> float:
+def _unit_scale(start: Evaluation, newton: bool) -> float:
     """Return the factor described in :class:`Boosting`; documents outside the first bag, all 0, do not count."""
-    size = np.square(gradient, dtype=np.float64) if curvature is None else curvature.astype(np.float64)
-    mean = size.sum() / max(np.count_nonzero(size), 1)
+    mean = start.size / max(start.n_sized, 1)
     if not mean > 0:
         return 1.0
-    return float(1.0 / np.sqrt(mean) if curvature is None else 1.0 / mean)
+    return float(1.0 / mean if newton else 1.0 / np.sqrt(mean))

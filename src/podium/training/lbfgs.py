@@ -13,7 +13,7 @@ from podium.training.monitor import Monitor, warn_not_converged
 __all__ = ["LBFGS"]
 
 
-class LBFGS(Trainer, needs_gradient=True, sums_blocks=True):
+class LBFGS(Trainer, needs_gradient=True, works_remotely=True):
     """SciPy's L-BFGS-B on the mean loss over queries: the trainer for smooth losses and linear scorers.
 
     Parameters

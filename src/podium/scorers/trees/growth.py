@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from podium.data.queries import Queries
 from podium.numerics.trees.lightgbm_text import bare_text, constant_text, joined_text
+from podium.scorers.growing import Network
 from podium.scorers.trees.model import TreesModel, import_lightgbm, rows_for_lightgbm
 
 
@@ -19,23 +20,25 @@ class TreeGrowth:
 
     def __init__(
         self,
-        queries: Queries,
-        validation: Queries | None,
+        parts: Sequence[Queries],
+        validation: Sequence[Queries],
         constant: float,
         settings: dict[str, Any],
         categorical: list[int],
         init: TreesModel | None = None,
     ) -> None:
-        self.queries, self.validation, self.constant, self.init = queries, validation, constant, init
-        self.scores = self._start_scores(queries).astype(np.float32)
-        self.booster = self._start(settings, categorical)
+        self.constant, self.init = constant, init
+        self.n_features = parts[0].n_features
+        self.scores = self._start_scores(parts).astype(np.float32)
+        self._validation_start = self._start_scores(validation) if validation else np.zeros(0)
+        self._has_validation, self._on_network = bool(validation), "machines" in settings
+        self.booster = self._start(parts, validation, settings, categorical)
 
     @property
     def validation_scores(self) -> np.ndarray:
         """The scores of the validation documents, which LightGBM keeps up to date."""
-        assert self.validation is not None
-        if self.booster is None:
-            return self._start_scores(self.validation)
+        if self.booster is None or not self._has_validation:
+            return self._validation_start
         return _shown_scores(self.booster.eval_valid)
 
     def add_tree(self, gradient: np.ndarray, curvature: np.ndarray) -> bool:
@@ -53,7 +56,7 @@ class TreeGrowth:
             grown = None if booster is None else bare_text(booster.model_to_string(num_iteration=n_trees))
             return self.init if grown is None else TreesModel(joined_text(self.init.text, grown))
         if booster is None:
-            return TreesModel(constant_text(self.queries.n_features, self.constant))
+            return TreesModel(constant_text(self.n_features, self.constant))
         if self.constant != 0.0:
             booster = import_lightgbm().Booster(model_str=booster.model_to_string(num_iteration=n_trees))
             for leaf in range(booster.dump_model(num_iteration=1)["tree_info"][0]["num_leaves"]):
@@ -69,42 +72,84 @@ class TreeGrowth:
                 meant = f" Did you mean {' or '.join(near)}?" if near else ""
                 raise ValueError(f"LightGBM has no parameter whose main name is {name!r}.{meant}")
 
-    def _start(self, settings: dict[str, Any], categorical: list[int]) -> Any:
+    def close(self) -> None:
+        if self.booster is not None and self._on_network:
+            self.booster.free_network()
+
+    def _start(
+        self, parts: Sequence[Queries], validation: Sequence[Queries], settings: dict[str, Any], categorical: list[int]
+    ) -> Any:
         """Return LightGBM's object, with the features binned; None if no feature leaves anything to split."""
         lightgbm = import_lightgbm()
-        queries, names = self.queries, self.queries.feature_names
+        names = parts[0].feature_names
         plain = (
             names is not None
             and len(set(names)) == len(names)
             and all(re.fullmatch(r"[A-Za-z0-9_.-]+", n) for n in names)
         )
         data = lightgbm.Dataset(
-            rows_for_lightgbm(queries),
-            label=np.zeros(queries.n_documents, np.float32),
-            init_score=self._initial_scores(queries),
+            joined_rows(parts),
+            label=np.zeros(sum(part.n_documents for part in parts), np.float32),
+            init_score=self._initial_scores(parts),
             feature_name=list(names) if plain else "auto",  # type: ignore[arg-type]
             categorical_feature=categorical or "auto",
             params=settings,
             free_raw_data=True,
         )
+        booster = None
         try:
+            if "machines" in settings:
+                # Only now does the network exist, and bins must be found over it: else every process has its own.
+                booster = lightgbm.Booster(settings, data)
             data.construct()
-            if not any(data.feature_num_bin(j) for j in range(queries.n_features)):
+            if not any(data.feature_num_bin(j) for j in range(self.n_features)):
                 return None  # all are constant, or there are fewer documents than two leaves need
-            booster = lightgbm.Booster(settings, data)
-            if self.validation is not None:
-                rows = rows_for_lightgbm(self.validation)
-                other = data.create_valid(rows, init_score=self._initial_scores(self.validation))
+            booster = booster or lightgbm.Booster(settings, data)
+            if validation:
+                other = data.create_valid(
+                    joined_rows(validation), init_score=self._initial_scores(validation), params=data.get_params()
+                )
                 booster.add_valid(other, "validation")
         except lightgbm.basic.LightGBMError as error:
             raise ValueError(f"LightGBM refuses these settings: {error}") from None
         return booster
 
-    def _initial_scores(self, queries: Queries) -> np.ndarray | None:
-        return None if self.constant == 0.0 and self.init is None else self._start_scores(queries)
+    def _initial_scores(self, parts: Sequence[Queries]) -> np.ndarray | None:
+        return None if self.constant == 0.0 and self.init is None else self._start_scores(parts)
 
-    def _start_scores(self, queries: Queries) -> np.ndarray:
-        return np.full(queries.n_documents, self.constant) if self.init is None else self.init.scores(queries)
+    def _start_scores(self, parts: Sequence[Queries]) -> np.ndarray:
+        if self.init is None:
+            return np.full(sum(part.n_documents for part in parts), self.constant)
+        return np.concatenate([self.init.scores(part) for part in parts])
+
+
+def network_settings(network: Network | None) -> dict[str, Any]:
+    """Return the parameters by which LightGBM grows trees together with other processes."""
+    if network is None:
+        return {}
+    threads = {"num_threads": network.n_threads}
+    if len(network.machines) == 1:
+        return threads
+    return threads | {
+        "machines": ",".join(f"{host}:{port}" for host, port in network.machines),
+        "num_machines": len(network.machines),
+        "local_listen_port": network.machines[network.number][1],
+        "tree_learner": "data",
+        "pre_partition": True,
+        "time_out": 1,  # minutes to wait for the others at the start
+    }
+
+
+def joined_rows(parts: Sequence[Queries]) -> Any:
+    """Return the features of all parts as LightGBM takes them; dense ones are not copied."""
+    rows = [rows_for_lightgbm(part) for part in parts]
+    if len(rows) == 1:
+        return rows[0]
+    if all(part.is_sparse for part in parts):
+        from scipy import sparse
+
+        return sparse.vstack(rows, format="csr")
+    return [row.toarray() if part.is_sparse else row for row, part in zip(rows, parts, strict=True)]
 
 
 def _shown_scores(evaluate: Callable[..., Any]) -> np.ndarray:

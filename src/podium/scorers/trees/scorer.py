@@ -17,7 +17,8 @@ import numpy as np
 from podium.core.parameters import require_choice, require_count, require_number
 from podium.data.queries import Queries
 from podium.scorers.base import Model, Scorer
-from podium.scorers.trees.growth import TreeGrowth
+from podium.scorers.growing import Network
+from podium.scorers.trees.growth import TreeGrowth, network_settings
 from podium.scorers.trees.model import TreesModel, lightgbm_threads
 
 __all__ = ["Trees"]
@@ -135,20 +136,26 @@ class Trees(Scorer):
 
     def grow(
         self,
-        queries: Queries,
-        validation: Queries | None,
+        parts: Sequence[Queries],
+        validation: Sequence[Queries],
         constant: float,
-        rng: np.random.Generator,
+        seed: int,
         init: Model | None = None,
+        network: Network | None = None,
     ) -> TreeGrowth:
         """Return a growth without trees, whose scores are ``constant``, or those of the trees to add to, ``init``."""
         assert init is None or isinstance(init, TreesModel)
         self._check()
-        settings = self._lightgbm_settings(queries, seed=int(rng.integers(2**31 - 1)))
-        columns = [_column(queries, feature, "categorical") for feature in self.categorical or ()]
-        growth = TreeGrowth(queries, validation, constant, settings, columns, init)
+        settings = self._lightgbm_settings(parts, seed) | network_settings(network)
+        columns = [_column(parts[0], feature, "categorical") for feature in self.categorical or ()]
+        growth = TreeGrowth(parts, validation, constant, settings, columns, init)
         growth.check_names(self.lightgbm_params or {})
         return growth
+
+    def require_remote(self) -> None:
+        for name in ("categorical", "monotone"):
+            if getattr(self, name) is not None:
+                raise ValueError(f"trees cannot be grown on a cluster with {name} features: train in one process")
 
     def _check(self) -> None:
         """Raise unless the parameters make sense."""
@@ -168,7 +175,7 @@ class Trees(Scorer):
             if name in REFUSED_NAMES:
                 raise ValueError(f"lightgbm_params cannot set {name}: the loss and the trainer do")
 
-    def _lightgbm_settings(self, queries: Queries, seed: int) -> dict[str, Any]:
+    def _lightgbm_settings(self, parts: Sequence[Queries], seed: int) -> dict[str, Any]:
         """Return the parameters under LightGBM's names."""
         sampled = self.document_fraction < 1
         return {
@@ -185,11 +192,11 @@ class Trees(Scorer):
             "bagging_fraction": self.document_fraction,
             "bagging_freq": int(sampled),
             "feature_fraction": self.feature_fraction,
-            "monotone_constraints": self._directions(queries),
+            "monotone_constraints": self._directions(parts[0]),
             "deterministic": self.deterministic,
             "force_col_wise": self.deterministic,  # a histogram is then summed by one thread, in order
             "seed": seed,
-            "num_threads": lightgbm_threads(work=queries.features.size),
+            "num_threads": lightgbm_threads(work=sum(part.features.size for part in parts)),
             "verbosity": -1,
         }
 

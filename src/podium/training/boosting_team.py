@@ -1,0 +1,115 @@
+"""Boosting on a cluster: every worker grows the same trees on its own queries, the driver adds up what they return."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from podium.data.queries import Queries
+from podium.data.remote import RemoteQueries
+from podium.losses.base import Loss
+from podium.metrics.definition import Metric
+from podium.scorers.base import Model
+from podium.scorers.growing import Growable, Network
+from podium.training.boosted_lists import BoostedLists, Evaluation
+
+
+class BoostingTeam:
+    """The :class:`~podium.training.boosted_lists.BoostedLists` of all workers, as if they were one."""
+
+    def __init__(self, loss: Loss, queries: RemoteQueries, validation: Any, weights: np.ndarray, newton: bool) -> None:
+        self._queries, self._validation = queries, validation
+        remote = validation if isinstance(validation, RemoteQueries) else None
+        self._team = queries.team(remote)
+        numbers, own = queries.per_query(np.arange(len(queries))), queries.per_query(weights)
+        per_member = [([numbers[part] for part in parts], [own[part] for part in parts]) for parts in self._team.parts]
+        highest = queries.highest_grade()
+        self._team.start(_member, per_member, loss, newton, highest)
+
+    def slope(self, constant: float, parameters: np.ndarray) -> float:
+        return float(sum(self._team.call("slope", constant, parameters)))
+
+    def grow(self, scorer: Growable, validation: Sequence[Any], constant: float, seed: int, init: Model | None) -> None:
+        scorer.require_remote()
+        team = self._team
+        here = [queries for queries in validation if isinstance(queries, Queries)]
+        machines = tuple(team.addresses())
+        per_member = [
+            (here if number == 0 else [], Network(machines, number, team.n_threads[number]))
+            for number in range(len(team.parts))
+        ]
+        team.call("grow_with", scorer, constant, seed, init, per_member=per_member)
+
+    def loss(self, parameters: np.ndarray) -> tuple[float, np.ndarray]:
+        found = self._team.call("loss", parameters)
+        return sum(value for value, _ in found), np.sum([slopes for _, slopes in found], axis=0)
+
+    def evaluate(self, bags: Sequence[np.ndarray] | None, epoch: int, parameters: np.ndarray) -> Evaluation:
+        per_member: list[tuple[Any, ...]] = [(None,)] * len(self._team.parts)
+        if bags is not None:
+            (bag,), starts = bags, self._queries.starts
+            edges = np.searchsorted(bag, starts)
+            mine = [bag[a:b] - start for a, b, start in zip(edges[:-1], edges[1:], starts[:-1], strict=True)]
+            per_member = [([mine[part] for part in parts],) for parts in self._team.parts]
+        first, *others = self._team.call("evaluate", epoch, parameters, per_member=per_member)
+        return sum(others, start=first)
+
+    def add_tree(self, scale: float) -> bool:
+        return bool(self._team.call("add_tree", scale)[0])
+
+    def judge(self, metric: Metric) -> list[np.ndarray]:
+        """Return the metric of each query of each validation part, in the order of the parts."""
+        found = self._team.call("judge", metric)
+        if isinstance(self._validation, Queries):
+            return list(found[0])
+        by_part = {
+            number: values
+            for numbers, mine in zip(self._team.other_parts, found, strict=True)
+            for number, values in zip(numbers, mine, strict=True)
+        }
+        return [by_part[number] for number in sorted(by_part)]
+
+    def model(self, n_trees: int) -> Model:
+        model: Model = self._team.call("model", n_trees, only=0)[0]
+        return model
+
+    def close(self) -> None:
+        self._team.close()
+
+
+class _Member(BoostedLists):
+    """The queries of one worker, those of the validation set that are there too."""
+
+    def __init__(self, others: Sequence[Queries], *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self._others = others
+
+    def grow_with(
+        self,
+        here: list[Queries],
+        network: Network,
+        scorer: Growable,
+        constant: float,
+        seed: int,
+        init: Model | None,
+    ) -> None:
+        self.grow(scorer, [*self._others, *here], constant, seed, init, network)
+
+
+def _member(
+    parts: Sequence[Queries],
+    others: Sequence[Queries],
+    numbers: Sequence[np.ndarray],
+    weights: Sequence[np.ndarray],
+    loss: Loss,
+    newton: bool,
+    highest_grade: float,
+) -> _Member:
+    """Return the state of a worker, made there: numbers and weights are those of its queries in the whole set."""
+    bounds = [
+        loss.bind(part.targets, part.offsets, query_numbers=own, highest_grade=highest_grade).weighted(factors)
+        for part, own, factors in zip(parts, numbers, weights, strict=True)
+    ]
+    return _Member(others, parts, bounds, newton)
