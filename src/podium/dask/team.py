@@ -174,8 +174,12 @@ def _call(token: str, method: str, arguments: tuple[Any, ...]) -> Any:
     thread, state = _STATES[token]
 
     def call() -> Any:
-        with quiet_blas():
-            return getattr(state, method)(*arguments)
+        try:
+            with quiet_blas():
+                return getattr(state, method)(*arguments)
+        except Exception:
+            state.close()  # others may wait for this one: they see that it has left
+            raise
 
     return thread.submit(call).result()
 

@@ -15,6 +15,9 @@ from podium.scorers.base import Model
 from podium.scorers.growing import Growable, Network
 from podium.training.boosted_lists import BoostedLists, Evaluation
 
+_ATTEMPTS = 3
+"""How often to look for free ports: another program may take one before LightGBM does."""
+
 
 class BoostingTeam:
     """The :class:`~podium.training.boosted_lists.BoostedLists` of all workers, as if they were one."""
@@ -35,12 +38,18 @@ class BoostingTeam:
         scorer.require_remote()
         team = self._team
         here = [queries for queries in validation if isinstance(queries, Queries)]
-        machines = tuple(team.addresses())
-        per_member = [
-            (here if number == 0 else [], Network(machines, number, team.n_threads[number]))
-            for number in range(len(team.parts))
-        ]
-        team.call("grow_with", scorer, constant, seed, init, per_member=per_member)
+        for attempt in range(_ATTEMPTS):
+            machines = tuple(team.addresses())
+            per_member = [
+                (here if number == 0 else [], Network(machines, number, team.n_threads[number]))
+                for number in range(len(team.parts))
+            ]
+            try:
+                team.call("grow_with", scorer, constant, seed, init, per_member=per_member)
+                return
+            except ValueError as error:
+                if "port" not in str(error) or attempt == _ATTEMPTS - 1:
+                    raise
 
     def loss(self, parameters: np.ndarray) -> tuple[float, np.ndarray]:
         found = self._team.call("loss", parameters)
