@@ -25,7 +25,7 @@ def queries():
     [
         (podium.ListNet(l2=0.1), losses.ListNetLoss()),
         (podium.ListNet(k=2, temperature=0.5, l2=0.1), losses.ListNetLoss(k=2, temperature=0.5)),
-        (podium.ListMLE(l2=0.1), losses.ListMLELoss()),
+        (podium.ListMLE(l2=0.1, random_state=0), losses.ListMLELoss()),
         (podium.ListMLE(ties="random", random_state=5, l2=0.1), losses.ListMLELoss(ties="random", random_state=5)),
         (podium.PMOP(l2=0.1), losses.PMOPLoss()),
         (podium.PMOP(potential="geometric", l2=0.1), losses.PMOPLoss(potential="geometric")),
