@@ -132,7 +132,7 @@ def _normalizations(found: Found, metric: str) -> Iterator[str]:
     if not names:
         return
     yield f"## How features are rescaled, {metric}\n"
-    yield "Default settings; `robust` is the default of linear models and networks, `none` of trees.\n"
+    yield "Default settings, but for `normalize`: `robust` for linear models and networks, `none` for trees.\n"
     by_set = {name: _values(found, name, "normalizations", metric) for name in names}
     methods = [method for method in by_set[names[0]] if method not in (FLOOR, "random")]
     rows = [[method, *(f"{np.nanmean(by_set[name][method]):.4f}" for name in names)] for method in sorted(methods)]

@@ -137,6 +137,18 @@ def test_normalising_within_queries_is_part_of_the_model(podium_command, files, 
     assert len(ranked.out.splitlines()) == files.queries.n_documents
 
 
+def test_heavy_tails_are_told_where_scales_matter(podium_command, tmp_path):
+    queries = podium.make_queries(n_queries=20, n_documents=10, n_features=3, random_state=0)
+    features = queries.features.copy()
+    features[:, 1] = np.exp(3 * features[:, 1])
+    podium.write_letor(queries.with_features(features), tmp_path / "data.txt")
+    train = ("train", tmp_path / "data.txt", "-o", tmp_path / "m.podium", "--method")
+    line = "1 of 3 features have heavy tails (feature 2): --normalize robust takes logarithms"
+    assert line in podium_command(*train, "listnet").out
+    assert line not in podium_command(*train, "listnet", "--normalize", "robust").out
+    assert line not in podium_command(*train, "gbdt", "--set", "n_trees=2").out
+
+
 def test_the_folder_of_one_fold(podium_command, files, tmp_path):
     fold = tmp_path / "Fold1"
     fold.mkdir()

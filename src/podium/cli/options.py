@@ -43,11 +43,11 @@ def add_data_options(parser: Parser) -> None:
 
 def add_normalize_option(parser: Parser) -> None:
     parser.option(
-        "--normalize {none,robust,standard,minmax,zscore}",
+        "--normalize {none,standard,robust,minmax,zscore}",
         "rescale features: standard uses mean and deviation of the training set; robust does the same and takes "
-        "logarithms of features with heavy tails; minmax and zscore act within each query, which engines that score "
-        "one document at a time cannot do (default: robust)",
-        default="robust",
+        "logarithms of features with heavy tails, which cannot be exported; minmax and zscore act within each query, "
+        "which engines that score one document at a time cannot do (default: standard)",
+        default="standard",
     )
 
 

@@ -179,7 +179,23 @@ def _train(arguments: argparse.Namespace, metrics: list[Metric], began: float) -
     given |= {"init": init} if init is not None else {}
     ranker.fit(data.training, **accepted(ranker.fit, given))
     facts = {"init": file_facts(arguments.init)} if init is not None else {}
-    return Trained(_name(ranker, arguments), ranker, data, time.perf_counter() - began, facts=facts)
+    seconds = time.perf_counter() - began
+    return Trained(_name(ranker, arguments), ranker, data, seconds, _heavy_tails(ranker, data.training), facts)
+
+
+def _heavy_tails(ranker: Any, queries: Queries) -> list[str]:
+    """Return a line that says which features have heavy tails, if logarithms might help this ranker."""
+    from podium.core.feature_names import feature_name
+    from podium.scorers.standardization import Standardization
+
+    if getattr(ranker, "normalize", None) != "standard" or ranker._scorer().scale_free:
+        return []
+    units = Standardization.robust(queries).log_scale
+    if units is None:
+        return []
+    heavy = [feature_name(j, queries.feature_names) for j in units.nonzero()[0].tolist()]
+    listed = ", ".join(heavy[:3]) + ", …" * (len(heavy) > 3)
+    return [f"  {len(heavy)} of {len(units)} features have heavy tails ({listed}): --normalize robust takes logarithms"]
 
 
 def _again(init: Any, arguments: argparse.Namespace) -> Any:

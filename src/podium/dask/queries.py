@@ -7,8 +7,8 @@ from functools import partial
 from typing import Any, Self
 
 import numpy as np
-
 from distributed import Client
+
 from podium.core.parameters import require_count
 from podium.dask.cluster import Part, Placement, as_client
 from podium.dask.moving import caller_rows, cut_at

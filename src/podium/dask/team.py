@@ -12,6 +12,7 @@ from urllib.parse import urlparse
 from uuid import uuid4
 
 from distributed import Client, Future, wait
+
 from podium.dask.cluster import Part, new_key
 from podium.data.remote import PerPart
 from podium.numerics.blas import quiet_blas

@@ -58,7 +58,7 @@ def tune(
     minutes: float | None = None,
     eval_set: Queries | None = None,
     folds: int = 5,
-    normalize: str | None = "robust",
+    normalize: str | None = "standard",
     settings: Mapping[str, Any] | None = None,
     random_state: RandomState = 0,
     out: str | Path | None = None,
@@ -98,7 +98,7 @@ def tune(
         ``queries`` alone.
     folds : int
         Folds of the cross-validation.
-    normalize : {"robust", "standard", "minmax", "zscore", None}
+    normalize : {"standard", "robust", "minmax", "zscore", None}
         For built-in methods, as in :func:`podium.compare`.
     settings : mapping, optional
         Parameters that are fixed.

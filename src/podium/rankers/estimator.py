@@ -49,7 +49,7 @@ class BaseRanker(FittedEstimator):
 
     Parameters
     ----------
-    normalize : {"robust", "standard", "minmax", "zscore", None}
+    normalize : {"standard", "robust", "minmax", "zscore", None}
         ``"standard"``: mean 0 and deviation 1 over the training documents. ``"robust"``: the same, after logarithms of
         features with heavy tails, if there are any (:mod:`podium.scorers.standardization`). ``"minmax"`` and
         ``"zscore"`` rescale within each query; then ``predict`` needs ``qid``.
@@ -72,7 +72,7 @@ class BaseRanker(FittedEstimator):
     __metadata_request__predict = {"qid": True}  # noqa: RUF012
     __metadata_request__score = {"qid": True}  # noqa: RUF012
 
-    normalize: str | None = "robust"
+    normalize: str | None = "standard"
     random_state: RandomState = None
     verbose: int = 0
 
