@@ -139,7 +139,7 @@ def test_normalising_within_queries_is_part_of_the_model(podium_command, files, 
 
 def test_heavy_tails_are_told_where_scales_matter(podium_command, tmp_path):
     queries = podium.make_queries(n_queries=20, n_documents=10, n_features=3, random_state=0)
-    features = np.random.default_rng(0).normal(size=(200, 3))
+    features = np.random.default_rng(0).normal(size=queries.features.shape)
     features[:, 1] = np.exp(3 * features[:, 1])
     podium.write_letor(queries.with_features(features), tmp_path / "data.txt")
     train = ("train", tmp_path / "data.txt", "-o", tmp_path / "m.podium", "--method")
