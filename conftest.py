@@ -22,6 +22,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    if collection_path in NEEDING_EXTRAS and not config.getoption("--extras"):
+        return True  # as a whole: its conftest.py may import what is absent
     named = (Path(argument.partition("::")[0]).resolve() for argument in config.args)
     if collection_path.suffix != ".py" or collection_path.stem in RUN_BOTH_WAYS or collection_path in named:
         return None

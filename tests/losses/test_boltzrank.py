@@ -10,6 +10,7 @@ import pytest
 
 import podium
 from podium.losses.boltzrank import BoltzRankLoss, Sample, draw_sample, judge
+from podium.losses.labeled import LabeledLists
 from podium.numerics.grades import label_groups
 from podium.numerics.random import streams
 from podium.numerics.ranks.energy import PAIR_WEIGHTS, PairWeight, rank_weights
@@ -44,6 +45,10 @@ def by_definition(
 
 def all_ranks(n: int) -> np.ndarray:
     return np.array(list(permutations(range(1, n + 1))))
+
+
+def lists(labels: np.ndarray, offsets: np.ndarray) -> LabeledLists:
+    return LabeledLists(labels, offsets, np.arange(len(offsets) - 1))
 
 
 def sample_of(labels: np.ndarray, offsets: np.ndarray, n_samples: int, seed: int) -> Sample:
@@ -169,17 +174,17 @@ def test_judging_in_pieces_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> N
     offsets = np.array([0, 3, 20, 20, 21, 60])
     labels = rng.integers(0, 3, 60).astype(float)
     sample = sample_of(labels, offsets, 20, 0)
-    whole = judge(sample, podium.metric("err"), labels, offsets)
+    whole = judge(sample, podium.metric("err"), lists(labels, offsets))
     for pieces in (1, 70, 1200):
         monkeypatch.setattr("podium.losses.boltzrank._AT_ONCE", pieces)
-        np.testing.assert_array_equal(judge(sample, podium.metric("err"), labels, offsets), whole)
+        np.testing.assert_array_equal(judge(sample, podium.metric("err"), lists(labels, offsets)), whole)
     assert isinstance(sample, Sample)
 
 
 def test_the_sample_spans_the_metric() -> None:
     labels = np.repeat([2.0, 1.0, 0.0], [10, 20, 70])
     offsets = np.array([0, 100])
-    gains = judge(sample_of(labels, offsets, 100, 0), podium.metric("ndcg@5"), labels, offsets)
+    gains = judge(sample_of(labels, offsets, 100, 0), podium.metric("ndcg@5"), lists(labels, offsets))
     assert gains[0] == 1
     assert gains.min() == 0
     counts = np.histogram(gains, bins=5, range=(0, 1))[0]
@@ -212,7 +217,7 @@ def test_the_sample_of_a_real_query_looks_like_the_papers_figure(shared_data: Pa
     # Figure 3(a): NDCG@5 of the first 55 % mostly above ½, of the others mostly below 0.4.
     queries = podium.read_letor(shared_data / "ohsumed" / "Fold1" / "trainingset.txt.gz")
     sample = sample_of(queries.labels, queries.offsets, 100, 0)
-    gains = judge(sample, podium.metric("ndcg@5", "letor"), queries.labels, queries.offsets)
+    gains = judge(sample, podium.metric("ndcg@5", "letor"), lists(queries.labels, queries.offsets))
     shares = []
     for q in np.flatnonzero(np.diff(sample.first) == 100):
         of_query = gains[sample.first[q] : sample.first[q + 1]]

@@ -60,7 +60,8 @@ def k_folds(queries: Any, k: int = 5, *, random_state: RandomState = None) -> It
 
     Examples
     --------
-    >>> queries = Queries(np.eye(6), labels=[0, 1, 0, 1, 0, 1], sizes=[2, 2, 2])
+    >>> import podium
+    >>> queries = podium.Queries(np.eye(6), labels=[0, 1, 0, 1, 0, 1], sizes=[2, 2, 2])
     >>> [[len(part) for part in fold] for fold in k_folds(queries, 3)]
     [[1, 1, 1], [1, 1, 1], [1, 1, 1]]
     """
