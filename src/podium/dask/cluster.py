@@ -13,6 +13,7 @@ try:
 except ImportError as error:  # pragma: no cover
     raise ImportError("podium.dask needs Dask: pip install 'podium[dask]'") from error
 
+from podium.data.remote import PerPart
 from podium.dask.working import call_beside, call_bound, out_of_memory
 
 _LARGE = 1_000_000  # bytes of arguments that are sent to each worker once rather than with each task
@@ -82,6 +83,12 @@ class Part:
     def future(self) -> Future:
         return self.restore()
 
+    def release(self) -> None:
+        """Let go of the value and of its sources, when others were computed from it; it is made again if needed."""
+        self._future = None
+        for source in self._sources:
+            source.release()
+
     def restore(self) -> Future:
         """Return the value's future, made (again) if there is none or its value is lost."""
         if self._future is None or self._future.status in ("cancelled", "lost"):
@@ -114,14 +121,17 @@ class Placement:
         token = uuid.uuid4().hex
         plan = Part.sent(self.client, lambda: (factory, tuple(per_part), shared))
 
-        def call(*arguments: Any) -> list[Any]:
-            given: Any = arguments
+        def call(*arguments: Any, per_part: PerPart | None = None) -> list[Any]:
+            own = [()] * len(self.parts) if per_part is None else per_part
             sent = None
             if sum(getattr(argument, "nbytes", 0) for argument in arguments) > _LARGE:
                 sent = Part.sent(self.client, lambda: arguments)
-            return self._run(
-                call_bound, lambda numbers: (numbers, token, plan.future, given if sent is None else sent.future)
-            )
+
+            def given(numbers: list[int]) -> tuple[Any, ...]:
+                shared: Any = arguments if sent is None else sent.future
+                return numbers, token, plan.future, [own[number] for number in numbers], shared
+
+            return self._run(call_bound, given)
 
         return call
 

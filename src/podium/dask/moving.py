@@ -15,10 +15,10 @@ from podium.data.queries import Queries
 from podium.data.remote import PartFacts, concatenated
 
 
-def cut_queries(facts: Sequence[PartFacts]) -> dict[Any, list[int]]:
+def cut_queries(qids_of_parts: Sequence[np.ndarray]) -> dict[Any, list[int]]:
     """Return the partitions of each query that is in several, by query id."""
-    qids = np.concatenate([fact.qids for fact in facts])
-    part = np.repeat(np.arange(len(facts)), [len(fact.qids) for fact in facts])
+    qids = np.concatenate(qids_of_parts)
+    part = np.repeat(np.arange(len(qids_of_parts)), [len(ids) for ids in qids_of_parts])
     numbers, first = number_by_first_appearance(qids)
     counts = np.bincount(numbers)
     places = np.split(part[np.argsort(numbers, kind="stable")], np.cumsum(counts)[:-1])
@@ -27,14 +27,16 @@ def cut_queries(facts: Sequence[PartFacts]) -> dict[Any, list[int]]:
     return {qid: places[number].tolist() for qid, number in zip(ids, repeated.tolist(), strict=True)}
 
 
-def refuse_cut(cut: dict[Any, list[int]], names: Sequence[str]) -> None:
-    """Raise an error that names a query in several partitions."""
+def refuse_cut(
+    cut: dict[Any, list[int]], names: Sequence[str], one: str = "query", all_of: str = "queries", has: str = "documents"
+) -> None:
+    """Raise an error that names a query, or whatever else is to be whole, in several partitions."""
     qid, places = next(iter(cut.items()))
     where = " and ".join(names[place] for place in places[:2])
-    more = f" ({len(cut)} such queries)" if len(cut) > 1 else ""
+    more = f" ({len(cut)} such {all_of})" if len(cut) > 1 else ""
     raise ValueError(
-        f"query {qid!r} has documents in {where}{more}: a partition must hold whole queries. "
-        'cut="shuffle" moves its documents to one partition'
+        f"{one} {qid!r} has {has} in {where}{more}: a partition must hold whole {all_of}. "
+        f'cut="shuffle" moves these {has} to one partition'
     )
 
 

@@ -173,7 +173,14 @@ def _made(
 
 
 def _facts(client: Client, parts: Sequence[Part], names: Sequence[str]) -> list[PartFacts]:
-    asked = [client.submit(PartFacts.of, part.future, pure=False) for part in parts]
+    return asked_of_files(client, PartFacts.of, parts, names)
+
+
+def asked_of_files(
+    client: Client, question: Callable[[Any], Any], parts: Sequence[Part], names: Sequence[str]
+) -> list[Any]:
+    """Return the answers of parts that are read from files; if a worker dies of that, the error names the file."""
+    asked = [client.submit(question, part.future, pure=False) for part in parts]
     facts = []
     for name, future in zip(names, asked, strict=True):
         try:
@@ -204,7 +211,7 @@ def _whole_queries(
     if len({fact.qids.dtype.kind in "OU" for fact in facts}) > 1:  # ids are texts if one of them is no number
         parts = [Part.computed(client, number, _with_text_ids, sources=[part]) for number, part in enumerate(parts)]
         facts = [replace(fact, qids=fact.qids.astype(str)) for fact in facts]
-    divided = cut_queries(facts)
+    divided = cut_queries([fact.qids for fact in facts])
     if not divided:
         return DistributedQueries(client, parts, facts)
     if cut == "error":

@@ -43,12 +43,18 @@ def call_beside(
 
 
 def call_bound(
-    parts: Sequence[Any], n_threads: int, numbers: Sequence[int], token: str, plan: Any, arguments: tuple[Any, ...]
+    parts: Sequence[Any],
+    n_threads: int,
+    numbers: Sequence[int],
+    token: str,
+    plan: Any,
+    own: Sequence[tuple[Any, ...]],
+    arguments: tuple[Any, ...],
 ) -> list[Any]:
     """Return what each part's bound function returns, made by the plan's factory where there is none."""
     results = []
     with threads(n_threads), quiet_blas():
-        for part, number in zip(parts, numbers, strict=True):
+        for part, number, mine in zip(parts, numbers, own, strict=True):
             with _explaining(part, number):
                 known = _BOUND.get(part)
                 if known is None or known[0] != token:
@@ -56,7 +62,7 @@ def call_bound(
                     # Were it to hold the part itself, the entry would keep alive the key that it hangs on.
                     known = token, factory(copy(part), *per_part[number], *shared)
                     _BOUND[part] = known
-                results.append(known[1](*arguments))
+                results.append(known[1](*mine, *arguments))
     return results
 
 

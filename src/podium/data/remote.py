@@ -137,6 +137,8 @@ class RemoteQueries(ABC):
     ) -> Callable[..., list[Any]]:
         """Return a function that calls, next to each part, what ``factory(part, *arguments, *shared)`` returned there.
 
+        Its arguments are for all parts; by ``per_part=`` each has further ones of its own, which come first.
+
         The factory's result stays next to its part, as a cache: it is made again wherever it is missing, so that it
         must not remember anything between calls that matters.
         """

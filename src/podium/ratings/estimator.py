@@ -19,6 +19,7 @@ from podium.ratings.data import Ratings
 from podium.ratings.factors.model import FactorModel, top_items
 from podium.ratings.factors.scorer import as_queries
 from podium.ratings.ids import Ids
+from podium.ratings.remote import RemoteRatings
 from podium.training.base import Convergence, Fit, Progress, Validation
 
 __all__ = ["RatingRanker"]
@@ -74,7 +75,7 @@ class RatingRanker(FittedEstimator):
 
     def fit(
         self,
-        ratings: RatingData,
+        ratings: RatingData | RemoteRatings,
         eval_set: RatingData | None = None,
         *,
         eval_metric: str | Metric = "ndcg@10",
@@ -85,6 +86,7 @@ class RatingRanker(FittedEstimator):
         Parameters
         ----------
         ratings : Ratings, or (users, items, values)
+            Or ratings on a cluster (:mod:`podium.dask`), for factors that L-BFGS trains on a loss.
         eval_set : Ratings, or (users, items, values), optional
             Held-out ratings of the same users, for early stopping and for choosing an iteration.
         eval_metric : str or Metric
@@ -93,6 +95,11 @@ class RatingRanker(FittedEstimator):
             Called after each iteration or epoch; returning True stops the training.
         """
         require_choice("cold", self.cold, COLD)
+        beside: tuple[Any, ...] = ()
+        if isinstance(ratings, RemoteRatings):
+            self._require_remote()
+            beside = (ratings.queries,)
+            ratings = ratings.collect()
         ratings = as_ratings(ratings)
         if len(ratings) == 0:
             raise ValueError("0 sample(s): there is no rating to learn from, and a minimum of 1 is required.")
@@ -101,7 +108,15 @@ class RatingRanker(FittedEstimator):
             ratings, validation = self._hold_out(ratings, eval_metric)
         else:
             validation = Validation.by(eval_metric, self._lists(as_ratings(eval_set)))
-        return self._set_fit(self._train(ratings, validation, callback))
+        return self._set_fit(self._train(ratings, validation, callback, *beside))
+
+    def _require_remote(self) -> None:
+        """Raise ValueError, naming what can, unless this ranker can be trained on ratings that are on a cluster."""
+        raise ValueError(
+            f"{type(self).__name__} cannot be trained on a cluster: it does not minimize a loss by L-BFGS. "
+            "podium.FactorRanker(loss), podium.PMOPFactors() and podium.PlackettLuceFactors() can; or fit it in this "
+            "process, on ratings.collect()"
+        )
 
     def _hold_out(self, ratings: Ratings, eval_metric: str | Metric) -> tuple[Ratings, Validation | None]:
         """Return ratings to train on and ratings to hold out, where the user gives no ``eval_set``."""
@@ -111,7 +126,8 @@ class RatingRanker(FittedEstimator):
         """Learn from ratings.
 
         ``watched`` are the :class:`Validation` and the callback, if there are any. The former's queries have the
-        features (user, item), which are numbers as in ``ratings``, −1 for unknown ones.
+        features (user, item), which are numbers as in ``ratings``, −1 for unknown ones. Then follow, if the ratings
+        are elsewhere, they as queries there.
         """
         raise NotImplementedError
 
@@ -245,6 +261,8 @@ def as_ratings(ratings: RatingData) -> Ratings:
     """Return ``ratings`` as Ratings, made of (users, items, values) if need be."""
     if isinstance(ratings, Ratings):
         return ratings
+    if isinstance(ratings, RemoteRatings):
+        raise ValueError("these ratings are on a cluster, where fit can learn from them; collect() brings them here")
     if not isinstance(ratings, tuple | list) or len(ratings) != 3:
         raise ValueError("ratings must be Ratings or three arrays (users, items, values)")
     return Ratings(*ratings)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from copy import copy
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy as np
 from podium.core.arrays import Arrays
 from podium.core.parameters import Parameterized
 from podium.data.queries import Queries
+from podium.data.remote import RemoteQueries
 from podium.numerics.calls import Routine
 from podium.numerics.loop import Blocks, ModelRoutines
 from podium.scorers.standardization import Standardization
@@ -166,6 +168,10 @@ class SmoothModel(Model):
         scores, backward = self.forward(queries)
         return scores, lambda d_scores: backward(d_scores)[None]
 
+    def divided(self, queries: RemoteQueries, blocks: Sequence[Blocks]) -> Divided:
+        """Return how the sums are computed in parts that are elsewhere, each of which has some of the blocks."""
+        return Divided([self] * len(blocks), np.zeros(len(blocks) + 1, np.int64), np.concatenate)
+
     def finishing(self, queries: Queries) -> Routine | None:
         """Return what turns sums over queries into the gradient of ``theta``; None if they are that gradient."""
         return None
@@ -174,3 +180,15 @@ class SmoothModel(Model):
         """Return the smooth penalty that is added to the mean loss, and its gradient, (n_parameters,)."""
         gradient: Any = self.l2 * self.theta
         return 0.5 * float(gradient @ self.theta), gradient
+
+
+@dataclass(frozen=True, slots=True)
+class Divided:
+    """A smooth model as parts of the queries, each elsewhere, compute it."""
+
+    models: Sequence[SmoothModel]
+    """The model of each part."""
+    own: np.ndarray
+    """(n_parts + 1,): part p alone needs ``theta[own[p]:own[p + 1]]``; all need what follows ``own[-1]``."""
+    join: Callable[[Sequence[np.ndarray]], np.ndarray]
+    """Turns what the models' backward functions return, part after part, into rows whose sum is the gradient."""

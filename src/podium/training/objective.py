@@ -145,18 +145,19 @@ def remote_objective(
     weights = queries.per_query(mean_weights(query_weight, len(queries)))
     numbers = queries.per_query(np.arange(len(queries)))
     parts = [blocks.between(first, stop) for first, stop in pairwise(starts.tolist())]
+    divided = model.divided(queries, parts)
     bound = queries.bind(
         _sums_beside,
-        model,
         loss,
         queries.highest_grade(),
         no_long_list(queries.sizes),
-        per_part=list(zip(weights, numbers, parts, strict=True)),
+        per_part=list(zip(divided.models, weights, numbers, parts, strict=True)),
     )
 
     def sums(theta: np.ndarray, parameters: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        found = bound(theta, parameters)
-        return np.concatenate([totals for totals, _ in found]), np.concatenate([rows for _, rows in found])
+        own = [(theta[first:stop],) for first, stop in pairwise(divided.own.tolist())]
+        found = bound(theta[divided.own[-1] :], parameters, per_part=own)
+        return np.concatenate([totals for totals, _ in found]), divided.join([rows for _, rows in found])
 
     return SummedObjective(model, loss, sums, model.finishing(queries.none()))
 
@@ -177,17 +178,21 @@ def _explain_divergence(penalty: float, gradient: np.ndarray, n_model: int) -> N
 
 def _sums_beside(
     part: Queries,
+    model: SmoothModel,
     weights: np.ndarray,
     numbers: np.ndarray,
     blocks: Blocks,
-    model: SmoothModel,
     loss: Loss,
     highest_grade: float,
     one_pass: bool,
-) -> BlockSums:
-    """Return the sums of a part, next to it: ``weights`` and ``numbers`` are those of its queries in the whole set."""
+) -> Callable[..., tuple[np.ndarray, np.ndarray]]:
+    """Return the sums of a part, next to it: ``weights`` and ``numbers`` are those of its queries in the whole set.
+
+    They are a function of the part's own parameters of the model, of those that all parts share, and of the loss's.
+    """
     bound = loss.bind(part.targets, part.offsets, query_numbers=numbers, highest_grade=highest_grade)
-    return BlockSums(model, bound.weighted(weights), part, blocks, one_pass)
+    sums = BlockSums(model, bound.weighted(weights), part, blocks, one_pass)
+    return lambda own, shared, parameters: sums(np.concatenate((own, shared)), parameters)
 
 
 def no_long_list(sizes: np.ndarray) -> bool:

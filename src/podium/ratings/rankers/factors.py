@@ -12,6 +12,7 @@ from sklearn.base import clone
 from podium.core.arrays import Arrays, named_under, require_array
 from podium.core.parameters import require_choice, require_count, require_number
 from podium.core.random_state import RandomState, as_generator, seed_of
+from podium.data.remote import RemoteQueries
 from podium.losses import DavidsonLoss, ListMLELoss, ListNetLoss, Loss, PMOPLoss, RankNetLoss, RaoKupperLoss
 from podium.metrics.definition import Metric
 from podium.numerics.subsets.answers import best_group
@@ -106,7 +107,31 @@ class FactorPreset(RatingRanker):
         held_out = ratings.take(aside)
         return ratings.take(~aside), Validation.by(eval_metric, as_queries(held_out, held_out.user))
 
-    def _train(self, ratings: Ratings, validation: Validation | None = None, callback: Any = None) -> Fit:
+    def _require_remote(self) -> None:
+        name, trainer = type(self).__name__, self._trainer(False)
+        if not trainer.works_remotely:
+            raise ValueError(
+                f"{name} cannot be trained on a cluster with the trainer {type(trainer).__name__}, which takes steps "
+                "within the data: trainer=podium.training.LBFGS() and a loss with a gradient can"
+            )
+        if len(self.priors):
+            raise ValueError(
+                f"{name} cannot be trained on a cluster with priors, which are fitted in one process: without priors "
+                "it can; or fit it in this process, on ratings.collect()"
+            )
+        if self.early_stopping is not None:
+            raise ValueError(
+                "early_stopping cannot hold out ratings that are on a cluster: give held-out ratings of this process "
+                "as eval_set"
+            )
+
+    def _train(
+        self,
+        ratings: Ratings,
+        validation: Validation | None = None,
+        callback: Any = None,
+        beside: RemoteQueries | None = None,
+    ) -> Fit:
         self._check()
         rng = as_generator(self.random_state)
         self.priors_ = [fitted_prior(prior, ratings) for prior in self._priors()]
@@ -117,7 +142,7 @@ class FactorPreset(RatingRanker):
         l2, bias_l2 = self._penalties()
         n_users, n_items = ratings.n_users, ratings.n_items
         scorer = Factors(n_users, n_items, self.n_factors, l2, bias_l2 if self.biases else None, self.init)
-        queries = as_queries(ratings, ratings.user, scores * scale)
+        queries = as_queries(ratings, ratings.user, scores * scale) if beside is None else beside
         if validation is not None:
             validation = _with_prior_scores(validation, others, scale)
         watched = {"validation": validation, "callback": callback, "verbose": self.verbose}
