@@ -16,9 +16,9 @@ IMAGES = ROOT / "docs" / "images"
 
 ROOMS = {
     "cli": "one file per command; cli/ratings/",
+    "dask": "queries and ratings on a cluster, and what runs beside them (needs Dask)",
     "ratings": "collaborative filtering: data, splits, factors, rankers, comparisons",
     "experiments": "plan · run · result · report: studies that compare methods",
-    "dask": "queries on a cluster, and what runs beside them (needs Dask)",
     "export": "models for search engines and other libraries; one file per format",
     "models": "rankers made of other rankers: blends, distilled models",
     "rankers": "the estimator, presets, the table of methods, adapters",

@@ -13,8 +13,8 @@ try:
 except ImportError as error:  # pragma: no cover
     raise ImportError("podium.dask needs Dask: pip install 'podium[dask]'") from error
 
-from podium.data.remote import PerPart
 from podium.dask.working import call_beside, call_bound, out_of_memory
+from podium.data.remote import PerPart
 
 _LARGE = 1_000_000  # bytes of arguments that are sent to each worker once rather than with each task
 _ATTEMPTS = 3  # how often work whose data were lost with a worker is started again

@@ -121,9 +121,7 @@ class _Known(NamedTuple):
 
     def with_text(self, users: bool, items: bool) -> _Known:
         """Return the same with ids as texts where this is True."""
-        return _Known(
-            self.users.astype(str) if users else self.users, self.items.astype(str) if items else self.items
-        )
+        return _Known(self.users.astype(str) if users else self.users, self.items.astype(str) if items else self.items)
 
 
 def _numbered(
