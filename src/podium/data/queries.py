@@ -164,6 +164,11 @@ class Queries:
         return int(self.features.shape[1])
 
     @property
+    def n_values(self) -> int:
+        """How many feature values there are; of a sparse matrix, those it stores."""
+        return int(self.features.size)
+
+    @property
     def sizes(self) -> np.ndarray:
         """(n_queries,) number of documents of each query."""
         return np.diff(self.offsets)

@@ -14,6 +14,7 @@ from podium.core.random_state import RandomState, as_generator
 from podium.data.normalize import WITHIN_QUERY
 from podium.data.queries import Queries
 from podium.data.remote import RemoteQueries
+from podium.data.rescaled import rescaled
 from podium.files.models import load
 from podium.metrics import Metric, metric
 from podium.metrics.telling import watched_metric
@@ -317,7 +318,7 @@ class BaseRanker(FittedEstimator):
         return self._standardized(self._within_query(queries))
 
     def _within_query(self, queries: Any) -> Any:
-        return queries.normalized(self.normalize) if self.normalize in WITHIN_QUERY else queries
+        return rescaled(queries, self.normalize) if self.normalize in WITHIN_QUERY else queries
 
     def _standardize(self, queries: Any, scorer: Scorer, *, plain: bool = False) -> Standardization | None:
         """Learn the standardization, if there is to be one; return it if the scorer takes it into its model."""

@@ -1,20 +1,54 @@
-"""Products with rows of features, dense or sparse, inside compiled loops.
+"""Products with rows of features, dense, sparse or rescaled within their query, inside compiled loops.
 
-Compiled code receives features as :func:`as_rows` gives them: a C-ordered array, or the three arrays of a CSR matrix.
-:func:`score_rows` and :func:`add_rows` are written for both, so that a loop over queries is written once. Features keep
-their type; sums are float64.
+Compiled code receives features as :func:`rows_of` gives them: a C-ordered array, the three arrays of a CSR matrix, or
+an array with what rescales it. :func:`score_rows` and :func:`add_rows` are written for all, so that a loop over queries
+is written once. Features keep their type; sums are float64.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import types
 from numba.extending import overload
 
 from podium.data.features import Features
+from podium.data.normalize import minmax_map, rescale, zscore_map
+from podium.data.queries import Queries
+from podium.data.rescaled import RescaledQueries
 from podium.numerics.compiling import njit
 
 REORDER = {"contract", "reassoc", "nsz"}  # lets sums vectorize; infinities and NaN keep their meaning
+
+_AT_ONCE = 64  # rows rescaled at a time; a multiple of four, so that sums are those of the rescaled matrix
+
+
+class MinmaxRows(NamedTuple):
+    """Features that are rescaled within their query when they are read, see :class:`RescaledQueries`."""
+
+    features: np.ndarray
+    offsets: np.ndarray
+    number: np.ndarray
+    """(n_queries,) the row of each query in the next two; −1 for those whose map is made when it is needed."""
+    shift: np.ndarray
+    scale: np.ndarray
+
+
+class ZscoreRows(NamedTuple):
+    """The same with other maps: compiled code goes by the class."""
+
+    features: np.ndarray
+    offsets: np.ndarray
+    number: np.ndarray
+    shift: np.ndarray
+    scale: np.ndarray
+
+
+def rows_of(queries: Queries) -> Any:
+    """Return the features of queries in the form that compiled code takes."""
+    if not isinstance(queries, RescaledQueries):
+        return as_rows(queries.features)
+    kind = MinmaxRows if queries.how == "minmax" else ZscoreRows
+    return kind(queries.given.features, queries.offsets, *queries.maps)
 
 
 def as_rows(features: Features) -> np.ndarray | tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -84,8 +118,70 @@ def _add_sparse(rows: Any, start: int, stop: int, weights: np.ndarray, out: np.n
             out[columns[k]] += weights[i] * values[k]
 
 
+@njit(error_model="numpy")
+def _rescale_block(rows: Any, map_of: Any, start: int, stop: int, block: np.ndarray) -> None:
+    """Write the rescaled rows ``start:stop``, of one query or several, to ``block``."""
+    q = np.searchsorted(rows.offsets, start, side="right") - 1
+    at = start
+    while at < stop:
+        begin, end = rows.offsets[q], min(rows.offsets[q + 1], stop)
+        if end > at:
+            here = block[at - start : end - start]
+            k = rows.number[q]
+            if k >= 0:
+                rescale(rows.features[at:end], rows.shift[k], rows.scale[k], here)
+            else:
+                shift, scale = map_of(rows.features[begin : rows.offsets[q + 1]])
+                rescale(rows.features[at:end], shift, scale, here)
+            at = end
+        q += 1
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _write_minmax(rows: MinmaxRows, start: int, stop: int, block: np.ndarray) -> None:
+    _rescale_block(rows, minmax_map, start, stop, block)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _write_zscore(rows: ZscoreRows, start: int, stop: int, block: np.ndarray) -> None:
+    _rescale_block(rows, zscore_map, start, stop, block)
+
+
+def rescaled_rows(queries: RescaledQueries, start: int, stop: int) -> np.ndarray:
+    """Return the rescaled features of the documents ``start:stop``."""
+    block = np.empty((stop - start, queries.n_features), queries.given.features.dtype)
+    write = _write_minmax if queries.how == "minmax" else _write_zscore
+    write(rows_of(queries), start, stop, block)
+    return block
+
+
+@njit(error_model="numpy")
+def _score_rescaled(
+    rows: Any, map_of: Any, start: int, stop: int, coef: np.ndarray, intercept: float, out: np.ndarray
+) -> None:
+    block = np.empty((min(stop - start, _AT_ONCE), len(coef)), rows.features.dtype)
+    for first in range(start, stop, _AT_ONCE):
+        n = min(_AT_ONCE, stop - first)
+        _rescale_block(rows, map_of, first, first + n, block)
+        _score_dense(block, 0, n, coef, intercept, out[first - start : first - start + n])
+
+
+@njit(error_model="numpy")
+def _add_rescaled(rows: Any, map_of: Any, start: int, stop: int, weights: np.ndarray, out: np.ndarray) -> None:
+    block = np.empty((min(stop - start, _AT_ONCE), len(out)), rows.features.dtype)
+    for first in range(start, stop, _AT_ONCE):
+        n = min(_AT_ONCE, stop - first)
+        _rescale_block(rows, map_of, first, first + n, block)
+        _add_dense(block, 0, n, weights[first - start : first - start + n], out)
+
+
 @overload(score_rows, strict=False)  # type: ignore[untyped-decorator]
 def _score_by_type(rows: Any, start: Any, stop: Any, coef: Any, intercept: Any, out: Any) -> Any:
+    if isinstance(rows, types.BaseNamedTuple):
+        maps = minmax_map if rows.instance_class is MinmaxRows else zscore_map
+        return lambda rows, start, stop, coef, intercept, out: _score_rescaled(
+            rows, maps, start, stop, coef, intercept, out
+        )
     if isinstance(rows, types.Array):
         return lambda rows, start, stop, coef, intercept, out: _score_dense(rows, start, stop, coef, intercept, out)
     return lambda rows, start, stop, coef, intercept, out: _score_sparse(rows, start, stop, coef, intercept, out)
@@ -93,6 +189,9 @@ def _score_by_type(rows: Any, start: Any, stop: Any, coef: Any, intercept: Any, 
 
 @overload(add_rows, strict=False)  # type: ignore[untyped-decorator]
 def _add_by_type(rows: Any, start: Any, stop: Any, weights: Any, out: Any) -> Any:
+    if isinstance(rows, types.BaseNamedTuple):
+        maps = minmax_map if rows.instance_class is MinmaxRows else zscore_map
+        return lambda rows, start, stop, weights, out: _add_rescaled(rows, maps, start, stop, weights, out)
     if isinstance(rows, types.Array):
         return lambda rows, start, stop, weights, out: _add_dense(rows, start, stop, weights, out)
     return lambda rows, start, stop, weights, out: _add_sparse(rows, start, stop, weights, out)

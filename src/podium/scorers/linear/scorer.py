@@ -11,7 +11,7 @@ from podium.numerics.compiling import compiled
 from podium.numerics.pool import share
 from podium.scorers.base import PLAIN, Buffers, Model, Scorer, StartOptions
 from podium.scorers.compiled import CompiledModel, Kernels
-from podium.scorers.linear.rows import add_rows, as_rows, score_rows
+from podium.scorers.linear.rows import add_rows, rows_of, score_rows
 from podium.scorers.standardization import Standardization
 
 __all__ = ["Linear", "LinearModel"]
@@ -21,7 +21,7 @@ class LinearTable(NamedTuple):
     """What the compiled functions of a linear model work on."""
 
     rows: Any
-    """Features, see :func:`podium.scorers.linear.rows.as_rows`."""
+    """Features, see :func:`podium.scorers.linear.rows.rows_of`."""
     mean: np.ndarray
     inverse_scale: np.ndarray
     has_intercept: bool
@@ -118,7 +118,7 @@ class LinearModel(CompiledModel):
 
     def scores(self, queries: Queries) -> np.ndarray:
         scores = np.empty(queries.n_documents)
-        arguments = (as_rows(queries.features), self.coef, self.intercept, scores)
+        arguments = (rows_of(queries), self.coef, self.intercept, scores)
         share(score_documents, queries.n_documents, *arguments, work=self.work(queries))
         return scores
 
@@ -135,11 +135,11 @@ class LinearModel(CompiledModel):
         return self.n_features + 1
 
     def work(self, queries: Queries) -> float:
-        return float(queries.features.size)  # of a sparse matrix: the entries it stores
+        return float(queries.n_values)
 
     def tables(self, queries: Queries, buffers: Buffers, n_blocks: int) -> tuple[LinearTable, LinearTable]:
         table = LinearTable(
-            as_rows(queries.features),
+            rows_of(queries),
             self.mean,
             self.inverse_scale,
             self.has_intercept,

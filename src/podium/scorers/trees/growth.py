@@ -10,9 +10,14 @@ from typing import Any
 import numpy as np
 
 from podium.data.queries import Queries
+from podium.data.rescaled import RescaledQueries
 from podium.numerics.trees.lightgbm_text import bare_text, constant_text, joined_text
 from podium.scorers.growing import Network
 from podium.scorers.trees.model import TreesModel, import_lightgbm, rows_for_lightgbm
+from podium.scorers.trees.sequence import rescaled_sequence
+
+VALUES_AT_ONCE = 2**20
+"""Feature values, about, of the documents that a model to add to scores at a time."""
 
 
 class TreeGrowth:
@@ -87,8 +92,9 @@ class TreeGrowth:
             and len(set(names)) == len(names)
             and all(re.fullmatch(r"[A-Za-z0-9_.-]+", n) for n in names)
         )
+        rows = joined_rows(parts, settings.get("bin_construct_sample_cnt", 200_000))
         data = lightgbm.Dataset(
-            joined_rows(parts),
+            rows,
             label=np.zeros(sum(part.n_documents for part in parts), np.float32),
             init_score=self._initial_scores(parts),
             feature_name=list(names) if plain else "auto",  # type: ignore[arg-type]
@@ -96,12 +102,16 @@ class TreeGrowth:
             params=settings,
             free_raw_data=True,
         )
+        if isinstance(rows, lightgbm.Sequence):
+            # It then makes bins under what this returns, which by itself lacks the seed and the size of leaves.
+            data.get_params = lambda: settings
         booster = None
         try:
             if "machines" in settings:
                 # Only now does the network exist, and bins must be found over it: else every process has its own.
                 booster = lightgbm.Booster(settings, data)
             data.construct()
+            data.__dict__.pop("get_params", None)
             if not any(data.feature_num_bin(j) for j in range(self.n_features)):
                 return None  # all are constant, or there are fewer documents than two leaves need
             booster = booster or lightgbm.Booster(settings, data)
@@ -120,7 +130,7 @@ class TreeGrowth:
     def _start_scores(self, parts: Sequence[Queries]) -> np.ndarray:
         if self.init is None:
             return np.full(sum(part.n_documents for part in parts), self.constant)
-        return np.concatenate([self.init.scores(part) for part in parts])
+        return np.concatenate([self.init.scores(block) for part in parts for block in part.in_blocks(VALUES_AT_ONCE)])
 
 
 def network_settings(network: Network | None) -> dict[str, Any]:
@@ -140,8 +150,14 @@ def network_settings(network: Network | None) -> dict[str, Any]:
     }
 
 
-def joined_rows(parts: Sequence[Queries]) -> Any:
-    """Return the features of all parts as LightGBM takes them; dense ones are not copied."""
+def joined_rows(parts: Sequence[Queries], n_sampled: int = 0) -> Any:
+    """Return the features of all parts as LightGBM takes them; dense ones are not copied.
+
+    ``n_sampled`` rows are those that it makes its bins from.
+    """
+    # Of rows that it asks for one by one it holds the sample several times over in float64.
+    if len(parts) == 1 and isinstance(parts[0], RescaledQueries) and parts[0].n_documents >= 8 * n_sampled:
+        return rescaled_sequence(parts[0])
     rows = [rows_for_lightgbm(part) for part in parts]
     if len(rows) == 1:
         return rows[0]

@@ -196,7 +196,7 @@ class Trees(Scorer):
             "deterministic": self.deterministic,
             "force_col_wise": self.deterministic,  # a histogram is then summed by one thread, in order
             "seed": seed,
-            "num_threads": lightgbm_threads(work=sum(part.features.size for part in parts)),
+            "num_threads": lightgbm_threads(work=sum(part.n_values for part in parts)),
             "verbosity": -1,
         }
 
