@@ -78,10 +78,13 @@ def query_offset(given: OneList, prepared: Any, out: Derivatives) -> float:
     for i in range(n):
         offset += scores[i] - labels[i]
     offset /= n
+    # Sums are in loops that write nothing. A loop that writes is compiled twice, for arrays that may overlap and for
+    # others, so that the order of a sum in it would depend on places in memory.
     for i in range(n):
         error = scores[i] - labels[i] - offset
         squares += error * error
-        out.gradient[i] = scale * error
+    for i in range(n):
+        out.gradient[i] = scale * (scores[i] - labels[i] - offset)
     for i in range(len(out.curvature)):
         out.curvature[i] = scale * (1.0 - 1.0 / n)
     return 0.5 * scale * squares
@@ -91,10 +94,11 @@ def query_offset(given: OneList, prepared: Any, out: Derivatives) -> float:
 def add_regression(scores: np.ndarray, targets: np.ndarray, weight: float, out: Derivatives) -> float:
     """Return weight/2 Σ (s − t)² and add its derivatives to those of another loss."""
     squares = 0.0
-    for i in range(len(scores)):
+    for i in range(len(scores)):  # apart from the next loop, see query_offset
         error = scores[i] - targets[i]
         squares += error * error
-        out.gradient[i] += weight * error
+    for i in range(len(scores)):
+        out.gradient[i] += weight * (scores[i] - targets[i])
     for i in range(len(out.curvature)):
         out.curvature[i] += weight
     return 0.5 * weight * squares
