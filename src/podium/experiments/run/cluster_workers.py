@@ -1,8 +1,8 @@
 """Trials on the workers of a Dask cluster.
 
 Each worker is given one trial at a time, by name: warnings are recorded per process, and only a trial that is known to
-be on a worker can be counted against it when it dies. Folds are broadcast once; workers that come later fetch them from
-others. Methods that are made from stored trials are computed here, beside the store.
+be on a worker can be counted against it when it dies. Folds are sent once; workers fetch them from each other. Methods
+that are made from stored trials are computed here, beside the store.
 """
 
 from __future__ import annotations
@@ -171,7 +171,12 @@ class ClusterWorkers:
         return known[1]
 
     def _sent(self, fold: VisibleFold) -> Any:
-        return self._client.scatter(fold, broadcast=True, hash=False)
+        """Send a fold to one worker, from which others fetch it: a broadcast would wait forever for one that dies."""
+        for _ in range(ATTEMPTS):
+            with suppress(OSError, TimeoutError):  # the worker was lost meanwhile
+                return self._client.scatter(fold, hash=False, timeout=WAIT_SECONDS)
+            self._require_workers()
+        raise RuntimeError(f"{ATTEMPTS} workers were lost while data were sent to them. Finished trials are stored")
 
     def _give_up(self) -> None:
         """End what is under way; a trial sees it after its present iteration, epoch or tree."""
