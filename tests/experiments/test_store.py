@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import sqlite3
 import subprocess
 import sys
+import threading
 from dataclasses import replace
 
 import numpy as np
@@ -268,3 +270,11 @@ def test_digest_and_parameters():
         "kind": "x",
         "scorer": "<class 'object'>",
     }
+
+
+def test_a_store_may_be_forgotten_in_another_thread(tmp_path):
+    held = [opened(tmp_path)]
+    thread = threading.Thread(target=held.clear)  # an exception in a finalizer is an error of this test
+    thread.start()
+    thread.join()
+    gc.collect()

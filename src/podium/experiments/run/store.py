@@ -83,14 +83,15 @@ class Store:
         self.path = Path(path)
         self._parts: dict[str, TestPart] = {}
         if str(path) == ":memory:":
-            self._database = sqlite3.connect(":memory:")
+            self._database = sqlite3.connect(":memory:", check_same_thread=False)
             create = True
         else:
             if create:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
             uri = f"{self.path.absolute().as_uri()}?mode={'rwc' if create else 'rw'}"
             with self._errors():
-                self._database = sqlite3.connect(uri, uri=True, timeout=60.0)
+                self._database = sqlite3.connect(uri, uri=True, timeout=60.0, check_same_thread=False)
+        # The garbage may be collected in any thread, such as one of Dask's.
         weakref.finalize(self, self._database.close)
         self._configuration = configuration
         self._check(create)
