@@ -155,7 +155,7 @@ def joined_rows(parts: Sequence[Queries], n_sampled: int = 0) -> Any:
 
     ``n_sampled`` rows are those that it makes its bins from.
     """
-    # Of rows that it asks for one by one it holds the sample several times over in float64.
+    # LightGBM asks for such rows one by one, and holds its sample of them several times over in float64.
     if len(parts) == 1 and isinstance(parts[0], RescaledQueries) and parts[0].n_documents >= 8 * n_sampled:
         return rescaled_sequence(parts[0])
     rows = [rows_for_lightgbm(part) for part in parts]
