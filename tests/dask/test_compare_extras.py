@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import threading
 import time
 from math import sqrt
 
@@ -178,7 +177,7 @@ def one_is_older():
 def test_ctrl_c_keeps_what_is_finished_and_leaves_the_cluster_usable(client, tmp_path):
     def interrupt(n_finished):
         if n_finished == 2:
-            threading.Timer(0.2, signal.raise_signal, (signal.SIGINT,)).start()
+            signal.raise_signal(signal.SIGINT)
 
     methods = {"slow": (Slow(), {"l2": [0.01, 0.1, 1.0]})}
     with pytest.raises(KeyboardInterrupt):
