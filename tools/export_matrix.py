@@ -45,6 +45,8 @@ def _factors() -> Any:
 
 KINDS: dict[str, Callable[[], Any]] = {
     "linear: ListNet, RankSVM, PMOP and most others, AdaRank": podium.ListNet,
+    "linear: CoordinateAscent, PRank": lambda: podium.PRank(epochs=5, random_state=0),
+    "trees: RandomForest": lambda: podium.RandomForest(n_trees=5, n_leaves=7, random_state=0),
     "trees: LambdaMART, GBDT, GBRank and others": lambda: podium.LambdaMART(n_trees=5, n_leaves=7, random_state=0),
     "trees with categorical features": _scored_by(
         podium.scorers.Trees(

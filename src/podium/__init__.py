@@ -23,9 +23,10 @@ _NAMES = {
     "podium.files.models": """load""",
     "podium.metrics": """evaluate metric""",
     "podium.models": """Blend distill""",
-    "podium.rankers": """GBDT PMOP AdaRank BestFeature BoltzRank FRank GBRank IntervalRank IsotonicRank LambdaMART
-        LambdaRank ListMLE ListNet PairTies QueryOffset RandomRanker RankBoost RankNet
-        RankRegress RankSVM Ranker Regression SoftRank StructRank adapt""",
+    "podium.rankers": """GBDT PMOP AdaRank BestFeature BoltzRank CoordinateAscent FRank GBRank IntervalRank IsotonicRank
+        LambdaMART LambdaRank ListMLE ListNet PRank PairTies QueryOffset RandomForest
+        RandomRanker RankBoost RankNet RankRegress RankSVM Ranker Regression SoftRank
+        StructRank adapt""",
     "podium.ratings": """PMF CoFiRank FactorRanker GlobalRanking ItemMean PMOPFactors PlackettLuceFactors Ratings
         TasteFactors compare_ratings evaluate_ratings given_n held_out_users leave_one_out
         make_ratings read_ratings time_split""",

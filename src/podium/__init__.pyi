@@ -45,6 +45,7 @@ from podium.models.distill import distill as distill
 from podium.rankers.adapter import adapt as adapt
 from podium.rankers.presets.adarank import AdaRank as AdaRank
 from podium.rankers.presets.boltzrank import BoltzRank as BoltzRank
+from podium.rankers.presets.coordinate_ascent import CoordinateAscent as CoordinateAscent
 from podium.rankers.presets.floors import BestFeature as BestFeature
 from podium.rankers.presets.floors import RandomRanker as RandomRanker
 from podium.rankers.presets.gbdt import GBDT as GBDT
@@ -58,6 +59,8 @@ from podium.rankers.presets.listmle import ListMLE as ListMLE
 from podium.rankers.presets.listnet import ListNet as ListNet
 from podium.rankers.presets.pairties import PairTies as PairTies
 from podium.rankers.presets.pmop import PMOP as PMOP
+from podium.rankers.presets.prank import PRank as PRank
+from podium.rankers.presets.random_forest import RandomForest as RandomForest
 from podium.rankers.presets.rankboost import FRank as FRank
 from podium.rankers.presets.rankboost import RankBoost as RankBoost
 from podium.rankers.presets.ranknet import RankNet as RankNet
@@ -96,6 +99,7 @@ __all__ = [
     "Blend",
     "BoltzRank",
     "CoFiRank",
+    "CoordinateAscent",
     "FRank",
     "FactorRanker",
     "GBRank",
@@ -109,11 +113,13 @@ __all__ = [
     "ListNet",
     "NotExportable",
     "PMOPFactors",
+    "PRank",
     "PairTies",
     "PlackettLuceFactors",
     "Preferences",
     "Queries",
     "QueryOffset",
+    "RandomForest",
     "RandomRanker",
     "RankBoost",
     "RankNet",

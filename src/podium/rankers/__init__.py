@@ -6,6 +6,7 @@ from podium.rankers.estimator import *
 from podium.rankers.explaining.explanation import *
 from podium.rankers.presets.adarank import *
 from podium.rankers.presets.boltzrank import *
+from podium.rankers.presets.coordinate_ascent import *
 from podium.rankers.presets.floors import *
 from podium.rankers.presets.gbdt import *
 from podium.rankers.presets.gbrank import *
@@ -16,6 +17,8 @@ from podium.rankers.presets.listmle import *
 from podium.rankers.presets.listnet import *
 from podium.rankers.presets.pairties import *
 from podium.rankers.presets.pmop import *
+from podium.rankers.presets.prank import *
+from podium.rankers.presets.random_forest import *
 from podium.rankers.presets.rankboost import *
 from podium.rankers.presets.ranknet import *
 from podium.rankers.presets.rankregress import *

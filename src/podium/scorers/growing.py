@@ -41,6 +41,9 @@ class Growth(Protocol):
     def model(self, n_trees: int) -> Model:
         """Return the sum of the first trees."""
 
+    def mean(self, n_trees: int, constant: float) -> Model:
+        """Return the mean of the first trees, plus a constant."""
+
     def close(self) -> None:
         """Leave the network, if there is one."""
 

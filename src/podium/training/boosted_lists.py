@@ -73,17 +73,25 @@ class BoostedLists:
         ]
         return sum(r.value for r in results), np.sum([r.d_parameters for r in results], axis=0)
 
-    def evaluate(self, bags: Sequence[np.ndarray] | None, epoch: int, parameters: np.ndarray) -> Evaluation:
-        """Compute the loss and what the next tree is grown on, at the scores so far.
+    def evaluate(
+        self,
+        bags: Sequence[np.ndarray] | None,
+        epoch: int,
+        parameters: np.ndarray,
+        scores: np.ndarray | None = None,
+    ) -> Evaluation:
+        """Compute the loss and what the next tree is grown on, at the scores so far, or at those given.
 
         ``bags`` are the queries that it is grown on, by their numbers in each part; None for all.
         """
         results = []
+        all_scores = self.growth.scores if scores is None else scores
         for number, (bound, (first, stop)) in enumerate(zip(self.bounds, self._rows, strict=True)):
             bound.start_epoch(epoch)
             bag = None if bags is None else bags[number]
-            scores = self.growth.scores[first:stop]
-            result = bound.value_and_gradient(scores, parameters=parameters, curvature=self.newton, queries=bag)
+            result = bound.value_and_gradient(
+                all_scores[first:stop], parameters=parameters, curvature=self.newton, queries=bag
+            )
             _require_finite(result, self.parts[number], bound, epoch)
             results.append(result)
         self.gradient = _joined([result.d_scores for result in results])
@@ -98,6 +106,11 @@ class BoostedLists:
                 outside = ~np.repeat(np.isin(np.arange(len(part)), bag), part.sizes)
                 self.curvature[first : first + part.n_documents][outside] = 0.0
         return Evaluation(value, float(size.sum()), int(np.count_nonzero(size)))
+
+    def weigh(self, factors: np.ndarray) -> None:
+        """Multiply what was evaluated by one factor per document, such as how often its query was drawn."""
+        self.gradient *= factors.astype(np.float32)
+        self.curvature *= factors.astype(np.float32)
 
     def add_tree(self, scale: float) -> bool:
         """Grow a tree on what was evaluated, multiplied by ``scale``; return False if there was nothing to split."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import closing
 
 import numpy as np
@@ -141,7 +142,7 @@ class _BoostingRun:
         share = 1.0 if bag is None else float(self.weights[bag].sum())
         self.loss = found.value / share
         if self.scale is None:
-            self.scale = _unit_scale(found, self.newton)
+            self.scale = unit_scale(found, self.newton)
 
     def _bag(self) -> np.ndarray | None:
         """Draw the queries that the next tree is grown on; None for all."""
@@ -168,27 +169,32 @@ class _BoostingRun:
         )
 
     def _best_constant(self) -> float:
-        """Return the score that has the lowest loss if all documents have it: secant steps; one solves a square."""
+        """Return the score that has the lowest loss if all documents have it."""
 
         def slope(constant: float) -> float:
             self.n_evaluations += 1
             return self.lists.slope(constant, self.parameters[-1])
 
-        before, here = 0.0, 1.0
-        slope_before, slope_here = slope(before), slope(here)
-        for _ in range(10):
-            if slope_here == slope_before:
-                break
-            step = -slope_here * (here - before) / (slope_here - slope_before)
-            before, slope_before = here, slope_here
-            here += step
-            if abs(step) < 1e-6 * max(1.0, abs(here)):
-                break
-            slope_here = slope(here)
-        return here
+        return best_constant(slope)
 
 
-def _unit_scale(start: Evaluation, newton: bool) -> float:
+def best_constant(slope: Callable[[float], float]) -> float:
+    """Return where the derivative of the loss by a constant score is 0: secant steps; one solves a square."""
+    before, here = 0.0, 1.0
+    slope_before, slope_here = slope(before), slope(here)
+    for _ in range(10):
+        if slope_here == slope_before:
+            break
+        step = -slope_here * (here - before) / (slope_here - slope_before)
+        before, slope_before = here, slope_here
+        here += step
+        if abs(step) < 1e-6 * max(1.0, abs(here)):
+            break
+        slope_here = slope(here)
+    return here
+
+
+def unit_scale(start: Evaluation, newton: bool) -> float:
     """Return the factor described in :class:`Boosting`; documents outside the first bag, all 0, do not count."""
     mean = start.size / max(start.n_sized, 1)
     if not mean > 0:

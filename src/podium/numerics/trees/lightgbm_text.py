@@ -63,8 +63,12 @@ def joined_text(first: str, second: str) -> str:
 
 def mean_text(texts: Sequence[str]) -> str:
     """Return the bare text of the mean of several models of the same features: all trees, with smaller values."""
-    scaled = [re.sub(_VALUES, lambda found: _divided(found, len(texts)), text) for text in texts]
-    return reduce(joined_text, scaled)
+    return reduce(joined_text, [divided_text(text, len(texts)) for text in texts])
+
+
+def divided_text(text: str, by: int) -> str:
+    """Return the bare text of the same trees with values divided by a number."""
+    return re.sub(_VALUES, lambda found: _divided(found, by), text)
 
 
 _VALUES = re.compile(r"^(leaf_value|internal_value)=(.*)$", re.MULTILINE)

@@ -11,7 +11,7 @@ import numpy as np
 
 from podium.data.queries import Queries
 from podium.data.rescaled import RescaledQueries
-from podium.numerics.trees.lightgbm_text import bare_text, constant_text, joined_text
+from podium.numerics.trees.lightgbm_text import bare_text, constant_text, divided_text, joined_text
 from podium.scorers.growing import Network
 from podium.scorers.trees.model import TreesModel, import_lightgbm, rows_for_lightgbm
 from podium.scorers.trees.sequence import rescaled_sequence
@@ -67,6 +67,11 @@ class TreeGrowth:
             for leaf in range(booster.dump_model(num_iteration=1)["tree_info"][0]["num_leaves"]):
                 booster.set_leaf_output(0, leaf, booster.get_leaf_output(0, leaf) + self.constant)
         return TreesModel(bare_text(booster.model_to_string(num_iteration=n_trees)))
+
+    def mean(self, n_trees: int, constant: float) -> TreesModel:
+        """Return the mean of the first trees, plus a constant: one more tree, of a single leaf, if it is not 0."""
+        text = divided_text(self.model(n_trees).text, n_trees)
+        return TreesModel(joined_text(text, constant_text(self.n_features, constant)) if constant else text)
 
     def check_names(self, names: Iterable[str]) -> None:
         """Raise ValueError for a parameter that LightGBM does not know: it ignores these. Its text lists the others."""

@@ -1,0 +1,91 @@
+"""Bagging: each tree is fitted to the gradient of the loss where all scores are equal, on queries drawn anew."""
+
+from __future__ import annotations
+
+from contextlib import closing
+
+import numpy as np
+
+from podium.data.remote import RemoteQueries
+from podium.numerics.blas import quiet_blas
+from podium.scorers.growing import Growable
+from podium.training.base import Fit, Problem, Trainer, mean_of_defined
+from podium.training.boosted_lists import BoostedLists
+from podium.training.boosting import best_constant, unit_scale
+from podium.training.monitor import Watch, warn_not_converged
+
+__all__ = ["Bagging"]
+
+
+class Bagging(Trainer):
+    """Grows the trees of :class:`podium.scorers.Trees` independently of each other; the model is their mean.
+
+    Breiman: Random forests. Machine Learning 45, 2001. For each tree as many queries as there are
+    (times ``query_fraction``) are drawn with replacement, each with all its documents. The tree is one step from equal
+    scores along the gradient of the loss, a Newton step where the loss has second derivatives: for squared errors this
+    is a regression tree on the grades, for a loss on pairs one on how many documents each should be above.
+
+    The scorer's ``learning_rate`` multiplies the mean: 1 for a forest. All trees are kept: more of them only vary less.
+    With validation queries the metric after each tree is recorded. Parameters that the loss itself has stay as they
+    start. Ctrl-C ends the training with the mean of the trees grown so far.
+    """
+
+    def fit(self, problem: Problem) -> Fit:
+        queries = problem.queries
+        if not isinstance(problem.scorer, Growable):
+            raise ValueError(f"Bagging grows trees: it needs the scorer Trees, not {type(problem.scorer).__name__}")
+        if problem.init is not None:
+            raise ValueError("a forest cannot go on from a fitted model: its trees are independent of each other")
+        if isinstance(queries, RemoteQueries):
+            raise ValueError("a forest is grown in one process: boosted trees can be grown on a cluster")
+        scorer = problem.scorer.for_data(queries)
+        assert scorer.n_trees is not None
+        assert scorer.query_fraction is not None
+        watch = Watch(problem.validation, problem.callback, problem.verbose, step="tree")
+        parameters = problem.loss.initial_parameters()
+        lists = BoostedLists([queries], [problem.bind_loss()], scorer.curvature and problem.loss.has_curvature)
+        constant = 0.0 if problem.loss.shift_invariant else best_constant(lambda c: lists.slope(c, parameters))
+        validation = [] if problem.validation is None else [problem.validation.queries]
+        message, interrupted = f"grew the {scorer.n_trees} trees asked for", False
+        bag = _Bag(problem, scorer.query_fraction)
+        with quiet_blas(), closing(lists):
+            lists.grow(scorer, validation, 0.0, int(problem.rng.integers(2**31 - 1)))
+            start = np.full(queries.n_documents, constant, np.float32)
+            try:
+                while len(watch.losses) < scorer.n_trees and watch.reason is None:
+                    found = lists.evaluate(None, len(watch.losses), parameters, scores=start)
+                    lists.weigh(bag.draw())
+                    if not lists.add_tree(unit_scale(found, lists.newton)) and watch.losses:
+                        message = "no split improves the loss"
+                        break
+                    judged = None if problem.validation is None else lists.judge(problem.validation.metric)
+                    watch.record(found.value, None if judged is None else mean_of_defined(np.concatenate(judged)))
+            except KeyboardInterrupt:
+                if not watch.losses:
+                    raise
+                interrupted, message = True, f"interrupted after {len(watch.losses)} trees, which are kept"
+                warn_not_converged(f"bagging: {message}")
+            model = lists.growth.mean(len(watch.losses), constant)
+        history = watch.convergence(
+            None,
+            watch.reason or message,
+            n_evaluations=len(watch.losses),
+            best=False,
+            interrupted=interrupted,
+        )
+        return Fit(model, parameters, history)
+
+
+class _Bag:
+    """Draws whole queries with replacement."""
+
+    def __init__(self, problem: Problem, fraction: float) -> None:
+        self.rng, self.sizes = problem.rng, problem.queries.sizes
+        weights = np.ones(len(self.sizes)) if problem.query_weight is None else problem.query_weight
+        self.filled = np.flatnonzero((self.sizes > 0) & (weights > 0))
+        self.n_drawn = max(1, round(fraction * len(self.filled)))
+
+    def draw(self) -> np.ndarray:
+        """Return how often each document's query was drawn, (n_documents,)."""
+        drawn = self.rng.choice(self.filled, self.n_drawn)
+        return np.repeat(np.bincount(drawn, minlength=len(self.sizes)), self.sizes)
