@@ -83,6 +83,34 @@ def test_the_rule_is_the_best_of_all_thresholds(queries, kind, of_gap, both) -> 
     assert (rule.feature, rule.threshold, rule.weight) == pytest.approx(best[1])
 
 
+@pytest.mark.parametrize("decided", [None, 16])
+@pytest.mark.parametrize("both", [True, False])
+def test_frank_takes_the_rule_that_leads_to_the_lowest_loss(queries, decided, both) -> None:
+    """Brute force: every threshold of every feature, its weight by the paper's formula, and the loss of all pairs."""
+    scores = 0.5 * np.random.default_rng(1).normal(size=queries.n_documents)
+    weighting = FidelityWeighting(queries, WEIGHT, 1000, both, True, decided)
+    all_pairs = pairs(queries)
+    best = (weighting.weigh(scores), None)
+    for f in range(3):
+        column = queries.features[:, f].astype(float)
+        values = np.unique(column)
+        for threshold in (values[1:] + values[:-1]) / 2:
+            h = (column > threshold).astype(float)
+            weights = [(h[i] - h[j], share * fidelity(scores[i] - scores[j])[1]) for i, j, share in all_pairs]
+            good, bad = (sum(w for side, w in weights if side == sign) for sign in (1, -1))
+            weight = log_odds(good, bad)
+            if weight < 0 and not both:
+                continue
+            after = scores + weight * h
+            loss = sum(share * fidelity(after[i] - after[j])[0] for i, j, share in all_pairs)
+            if loss < best[0] - 1e-12:
+                best = (loss, (f, threshold, weight))
+    rule = weighting.best_rule()
+    assert (rule.feature, rule.threshold, rule.weight) == pytest.approx(best[1])
+    added = scores + rule.scores(queries.features[:, rule.feature].astype(float))
+    assert weighting.weigh(added) == pytest.approx(best[0])
+
+
 def test_scores_far_apart_keep_potentials_finite(queries) -> None:
     scores = np.where(queries.labels > 1, -2e4, 2e4)  # every pair as wrong as can be
     for kind in (ExponentialWeighting, FidelityWeighting):

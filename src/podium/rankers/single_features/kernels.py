@@ -103,25 +103,60 @@ def fidelity_potentials(
 
 
 @njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
-def fidelity_split(begin: int, end: int, lists: GradedLists, scores: Array, above: Array, good_and_bad: Array) -> None:
-    """Compute the weight of the pairs that a threshold puts in the right and in the wrong order."""
+def fidelity_splits(
+    begin: int, end: int, lists: GradedLists, scores: Array, codes: Array, good: Array, bad: Array
+) -> None:
+    """Fill rows ``begin:end`` of two tables (n_features, n_thresholds + 1), all thresholds of these features at once.
+
+    They are the weights of the pairs that a threshold puts in the right and in the wrong order: a pair with the codes
+    a > b is split by the thresholds number b to a − 1, so its weight goes in at b and out at a of a running sum.
+    """
+    good[begin:end] = 0.0
+    bad[begin:end] = 0.0
+    for q in range(len(lists.offsets) - 1):
+        start, order, bounds, up, down = _query(q, lists, scores)
+        codes_here = np.empty((end - begin, len(order)), np.int64)
+        for f in range(end - begin):
+            for i in range(len(order)):
+                codes_here[f, i] = codes[begin + f, start + order[i]]
+        weights = np.empty(len(order))
+        for g in range(len(bounds) - 2):
+            worse = up[bounds[g + 1] :]
+            for i in range(bounds[g], bounds[g + 1]):
+                for j in range(len(worse)):
+                    weights[j] = lists.scale[q] * _fidelity(worse[j] * down[i])[1]
+                for f in range(end - begin):
+                    mine, theirs = codes_here[f, i], codes_here[f, bounds[g + 1] :]
+                    right, wrong = good[begin + f], bad[begin + f]
+                    for j in range(len(theirs)):
+                        if mine > theirs[j]:
+                            right[theirs[j]] += weights[j]
+                            right[mine] -= weights[j]
+                        elif mine < theirs[j]:
+                            wrong[mine] += weights[j]
+                            wrong[theirs[j]] -= weights[j]
+    for f in range(begin, end):
+        for k in range(1, good.shape[1]):
+            good[f, k] += good[f, k - 1]
+            bad[f, k] += bad[f, k - 1]
+
+
+@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
+def fidelity_after(
+    begin: int, end: int, lists: GradedLists, scores: Array, above: Array, weight: float, losses: Array
+) -> None:
+    """Compute the losses of queries once a rule is added that gives documents above a threshold this weight."""
+    factor = math.exp(weight)
     for q in range(begin, end):
         start, order, bounds, up, down = _query(q, lists, scores)
-        n = len(order)
-        is_above, is_below = np.empty(n), np.empty(n)
-        for i in range(n):
-            is_above[i] = 1.0 if above[start + order[i]] else 0.0
-            is_below[i] = 1.0 - is_above[i]
-        good, bad = 0.0, 0.0
+        for i in range(len(order)):
+            if above[start + order[i]]:
+                up[i] *= factor
+                down[i] /= factor
+        total = 0.0
         for g in range(len(bounds) - 2):
+            worse = up[bounds[g + 1] :]
             for i in range(bounds[g], bounds[g + 1]):
-                # Only pairs with one document on either side are ordered at all.
-                worse, counts = up[bounds[g + 1] :], (is_below if is_above[i] else is_above)[bounds[g + 1] :]
-                ordered = 0.0
                 for j in range(len(worse)):
-                    ordered += counts[j] * _fidelity(worse[j] * down[i])[1]
-                if is_above[i]:
-                    good += ordered
-                else:
-                    bad += ordered
-        good_and_bad[q, 0], good_and_bad[q, 1] = lists.scale[q] * good, lists.scale[q] * bad
+                    total += _fidelity(worse[j] * down[i])[0]
+        losses[q] = lists.scale[q] * total
