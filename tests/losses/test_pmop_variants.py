@@ -69,7 +69,8 @@ def test_samplers_agree_with_the_exact_gradient_on_average(potential: str, metho
     scores, labels = rng.standard_normal(6), np.array([2, 0, 1, 0, 2, 0])
     exact = PMOPLoss(potential).value_and_gradient(scores, labels, [0, 6]).d_scores
     repeats, epochs = 400, 10  # copies of the query are independent chains
-    bound = PMOPLoss(potential, method, steps=steps).bind(np.tile(labels, repeats), np.arange(0, 6 * repeats + 1, 6))
+    loss = PMOPLoss(potential, method, steps=steps, average=False)
+    bound = loss.bind(np.tile(labels, repeats), np.arange(0, 6 * repeats + 1, 6))
     draws = []
     for epoch in range(epochs):
         bound.start_epoch(epoch)
@@ -77,6 +78,41 @@ def test_samplers_agree_with_the_exact_gradient_on_average(potential: str, metho
     draws = np.concatenate(draws)
     standard_error = draws.std(axis=0) / np.sqrt(len(draws))
     assert (np.abs(draws.mean(axis=0) - exact) < 4.5 * standard_error + 1e-12).all()
+
+
+@pytest.mark.parametrize("method", ["gibbs", "mh"])
+def test_contrastive_divergence_averages_over_the_states_of_a_chain(method: str) -> None:
+    """One stage has one chain, and chains of 1, 2 and 3 steps with one seed are the beginnings of one another."""
+    scores = np.random.default_rng(8).standard_normal(9)
+    last = [
+        PMOPLoss("geometric", method, steps, average=False).value_and_gradient(scores, np.zeros(9), [0, 9])
+        for steps in (1, 2, 3)
+    ]
+    mean = PMOPLoss("geometric", method, 3).value_and_gradient(scores, np.zeros(9), [0, 9])
+    assert not np.allclose(last[0].d_scores, last[2].d_scores)
+    np.testing.assert_allclose(mean.d_scores, np.mean([v.d_scores for v in last], axis=0), atol=1e-14)
+    assert mean.value == pytest.approx(np.mean([v.value for v in last]))
+
+
+@pytest.mark.parametrize("potential", ["arithmetic", "geometric"])
+def test_backward_eliminates_the_worst_first(potential: str) -> None:
+    """Enumeration: stage by stage, over all subsets of what is not eliminated yet."""
+    scores, labels = np.array([0.3, -1.2, 0.8, 0.1, -0.4]), np.array([2, 0, 1, 1, 0])
+    mean = (lambda s: np.exp(-s).mean()) if potential == "arithmetic" else (lambda s: np.exp(-s.mean()))
+    expected = 0.0
+    for grade in sorted(set(labels)):
+        left = np.flatnonzero(labels >= grade)
+        subsets = [list(c) for m in range(1, len(left) + 1) for c in combinations(left, m)]
+        expected += np.log(sum(mean(scores[c]) for c in subsets)) - np.log(mean(scores[labels == grade]))
+    loss = PMOPLoss(potential, factorization="backward")
+    found = loss.value_and_gradient(scores, labels, [0, 5])
+    assert found.value == pytest.approx(expected)
+    assert found.value != pytest.approx(PMOPLoss(potential).value_and_gradient(scores, labels, [0, 5]).value)
+    for i, step in enumerate(1e-6 * np.eye(5)):
+        up, down = (loss.value_and_gradient(scores + d, labels, [0, 5]).value for d in (step, -step))
+        assert found.d_scores[i] == pytest.approx((up - down) / 2e-6, abs=1e-7)
+    partitions = [p for p in product(range(4), repeat=4) if set(p) == set(range(max(p) + 1))]
+    assert sum(np.exp(-loss.value_and_gradient(scores[:4], p, [0, 4]).value) for p in partitions) == pytest.approx(1)
 
 
 def test_short_chains_from_the_data_are_seeded() -> None:

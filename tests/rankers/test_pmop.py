@@ -32,6 +32,28 @@ def test_samplers_report_the_exact_likelihood(queries: podium.Queries) -> None:
     assert best - 0.5 < ranker.log_likelihood(queries) <= best + 0.05
 
 
+def test_samplers_run_as_many_epochs_as_asked_for(queries: podium.Queries) -> None:
+    few = queries.take(range(3))
+    assert podium.PMOP("geometric", "mh", random_state=0).fit(few).n_iter_ == 100
+    printed = {"max_iter": 130, "learning_rate": 0.1, "schedule": "constant", "l2": 0.0, "proposal_correction": False}
+    ranker = podium.PMOP("geometric", "mh", random_state=0, **printed).fit(few)
+    assert ranker.n_iter_ == 130
+    assert {ranker._trainer().rate(k) for k in range(130)} == {0.1}
+
+
+def test_samplers_that_diverge_are_an_error(queries: podium.Queries) -> None:
+    with pytest.raises(ValueError, match=r"diverged in epoch \d+: a parameter reached .*lower learning_rate"):
+        podium.PMOP("geometric", "gibbs", l2=50.0, schedule="constant", random_state=0).fit(queries)
+
+
+def test_backward_learns_and_refuses_probabilities_of_the_forward_model(queries: podium.Queries) -> None:
+    ranker = podium.PMOP(factorization="backward", l2=0.01).fit(queries)
+    assert ranker.score(queries) > 0.8
+    assert ranker.log_likelihood(queries) < 0
+    with pytest.raises(ValueError, match="factorization"):
+        ranker.top_probability(queries)
+
+
 def test_only_likelihoods_have_one(queries: podium.Queries) -> None:
     assert podium.ListMLE().fit(queries).log_likelihood(queries) < 0
     assert podium.PairTies().fit(queries).log_likelihood(queries) < 0

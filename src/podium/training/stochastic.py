@@ -17,6 +17,8 @@ from podium.training.objective import Objective
 
 __all__ = ["Stochastic"]
 
+LARGEST = 1e50
+"""A parameter beyond this has diverged: steps that overshoot double it every time, whatever its scale should be."""
 SCHEDULES = ("constant", "sqrt", "exponential")
 
 
@@ -84,12 +86,12 @@ class Stochastic(Trainer):
                 runs.append(run)
                 if run.interrupted:
                     break
-        usable = [run for run in runs if run.monitor.last is not None]
+        usable = [run for run in runs if run.monitor.last is not None and not run.diverged]
         if not usable:
-            raise ValueError(f"{runs[0].message}; lower learning_rate (now {self.learning_rate:g})")
+            raise ValueError(f"{runs[0].message}; lower learning_rate (now {self.learning_rate:g}), or l2")
         best = usable[0] if len(usable) == 1 else max(usable, key=lambda run: run.merit())
-        if best.diverged or runs[-1].interrupted:
-            warn_not_converged(f"stochastic training: {runs[-1].message if runs[-1].interrupted else best.message}")
+        if runs[-1].interrupted:
+            warn_not_converged(f"stochastic training: {runs[-1].message}")
         fit = best.monitor.fit(best.convergence(), best=True)
         if len(runs) == 1:
             return fit
@@ -141,9 +143,10 @@ class _StochasticRun:
             for k in range(self.settings.epochs):
                 self.bound.start_epoch(k)
                 loss = self.epoch.run(self.rng.permutation(self.bound.n_queries), self.settings.rate(k))
-                if not (math.isfinite(loss) and np.isfinite(self.theta).all()):
+                largest = float(np.abs(self.theta).max(initial=0.0))  # NaN if one is
+                if not (math.isfinite(loss) and largest < LARGEST):
                     self.diverged = True
-                    what = f"the loss was {loss}" if not math.isfinite(loss) else "a parameter was not finite"
+                    what = f"the loss was {loss}" if not math.isfinite(loss) else f"a parameter reached {largest:.3g}"
                     self.message = f"diverged in epoch {k + 1}: {what}"
                     return
                 if self.monitor.update(self.theta, loss + self.penalty(self.theta)):
@@ -168,7 +171,7 @@ class _StochasticRun:
 
     def convergence(self) -> Convergence:
         return self.monitor.convergence(
-            False if self.diverged or self.interrupted else self.monitor.out_of_patience or None,
+            False if self.interrupted else self.monitor.out_of_patience or None,
             self.message,
             n_evaluations=len(self.monitor.losses),
             best=True,

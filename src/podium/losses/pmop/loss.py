@@ -12,6 +12,7 @@ collaborative filtering", SDM 2011.
 """
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ import numpy as np
 from podium.core.arrays import Array
 from podium.core.parameters import require_choice, require_count
 from podium.losses.base import LabeledLists, Loss
+from podium.losses.pmop.backward import backward
 from podium.losses.pmop.geometric import pmop_geometric
 from podium.losses.pmop.sampled import Chains, kernel_for_user_potential, pmop_sampled
 from podium.numerics.compiling import Kernel, njit
@@ -52,6 +54,11 @@ class PMOPLoss(Loss, keeps_float32=True, sums_documents=True, cost="n (geometric
         Accept proposals with the ratio that makes the model stationary. False is the ratio printed in the paper.
     random_state : int
         Seed of the chains, which are drawn anew in each epoch.
+    average : bool
+        Average over the states after each of a chain's steps, as the paper does; False takes the last state only.
+    factorization : {"forward", "backward"}
+        Choose the best group first, then the second best, …; or eliminate the worst first, with the potential of the
+        negated scores. Both are distributions over ordered partitions, but not the same.
 
     The samplers' value is a contrast, not a likelihood, and changes with the chains: train them with stochastic steps.
 
@@ -69,6 +76,8 @@ class PMOPLoss(Loss, keeps_float32=True, sums_documents=True, cost="n (geometric
     steps: int = 1
     proposal_correction: bool = True
     random_state: int = 0
+    average: bool = True
+    factorization: str = "forward"
 
     @property
     def has_gradient(self) -> bool:  # type: ignore[override]
@@ -84,9 +93,12 @@ class PMOPLoss(Loss, keeps_float32=True, sums_documents=True, cost="n (geometric
         return self.potential == "arithmetic" and self.method == "exact"
 
     def likelihood(self) -> Loss | None:
-        return None if callable(self.potential) else PMOPLoss(self.potential)
+        return None if callable(self.potential) else PMOPLoss(self.potential, factorization=self.factorization)
 
     def choose_kernel(self) -> Kernel:
+        return backward(self._forward_kernel()) if self.factorization == "backward" else self._forward_kernel()
+
+    def _forward_kernel(self) -> Kernel:
         if callable(self.potential):
             return kernel_for_user_potential(self.potential)
         if self.method != "exact":
@@ -95,11 +107,15 @@ class PMOPLoss(Loss, keeps_float32=True, sums_documents=True, cost="n (geometric
 
     def prepare(self, data: LabeledLists) -> tuple[Any, ...]:
         self._check(data)
+        if self.factorization == "backward":
+            data = replace(data, labels=-data.labels)
         if self.method == "exact":
             return data.groups, _log_constants(data.groups)
         kind = GEOMETRIC if self.potential == "geometric" else ARITHMETIC
         streams = data.streams(self.random_state)
-        return Chains(data.groups, streams, kind, self.method == "gibbs", self.proposal_correction, self.steps)
+        return Chains(
+            data.groups, streams, kind, self.method == "gibbs", self.proposal_correction, self.steps, self.average
+        )
 
     def prepare_epoch(self, prepared: Any, data: LabeledLists, epoch: int) -> Any:
         if self.method == "exact":
@@ -108,6 +124,7 @@ class PMOPLoss(Loss, keeps_float32=True, sums_documents=True, cost="n (geometric
 
     def _check(self, data: LabeledLists) -> None:
         require_choice("method", self.method, ("exact", "gibbs", "mh"))
+        require_choice("factorization", self.factorization, ("forward", "backward"))
         require_count("steps", self.steps)
         if callable(self.potential):
             if self.method == "exact":

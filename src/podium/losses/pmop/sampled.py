@@ -1,9 +1,9 @@
 """Ordered partitions trained by contrastive divergence: chains that start at the observed subsets and take a few steps.
 
 The gradient of stage k, ∂ log Z/∂s − ∂ log Φ(X_k)/∂s, is estimated by replacing the first part, an average over all
-subsets, with ∂ log Φ(S)/∂s for the one subset S that a short chain from X_k has reached. The value reported is
-``Σ_k log Φ(S_k) − log Φ(X_k)``, whose gradient at fixed S this is: it measures how far the chains drift, and is no
-likelihood.
+subsets, with the mean of ∂ log Φ(S)/∂s over the subsets S that a short chain from X_k visits, or with that of the last
+one. The value reported is the mean of ``Σ_k log Φ(S_k) − log Φ(X_k)``, whose gradient at fixed S this is: it measures
+how far the chains drift, and is no likelihood.
 """
 
 from collections.abc import Callable
@@ -33,6 +33,7 @@ class Chains(NamedTuple):
     by_gibbs: bool
     corrected: bool
     steps: int
+    averaged: bool
 
 
 @njit(error_model="numpy")
@@ -44,7 +45,7 @@ def pmop_sampled(given: OneList, prepared: Chains, out: Derivatives) -> float:
     stream = prepared.streams[given.query : given.query + 1].copy()
     by_grade, result, terms = scores[order].astype(np.float64), np.zeros(n), np.empty(n)
     members, shuffled = np.empty(n, np.bool_), np.empty(n, np.int64)
-    value = 0.0
+    value, share = 0.0, 1.0 / prepared.steps if prepared.averaged else 1.0
     for k in range(len(bounds) - 1):
         n_left = n - bounds[k]
         chosen, left, slope = members[:n_left], terms[:n_left], result[bounds[k] :]
@@ -52,12 +53,13 @@ def pmop_sampled(given: OneList, prepared: Chains, out: Derivatives) -> float:
         chosen[:] = False
         chosen[: bounds[k + 1] - bounds[k]] = True
         value -= add_slope(potential, left, chosen, -1.0, slope)
-        for _ in range(prepared.steps):
+        for taken in range(1, prepared.steps + 1):
             if prepared.by_gibbs:
                 sweep(potential, left, chosen, stream)
             else:
                 step(potential, left, chosen, prepared.corrected, stream, shuffled[:n_left])
-        value += add_slope(potential, left, chosen, 1.0, slope)
+            if prepared.averaged or taken == prepared.steps:
+                value += share * add_slope(potential, left, chosen, share, slope)
     out.gradient[order] = result
     return value
 

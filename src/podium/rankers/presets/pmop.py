@@ -15,7 +15,7 @@ from podium.rankers.methods import METHODS
 from podium.rankers.presets.boosted import TREES, LossOnTrees
 from podium.rankers.presets.linear import SMALL_L2, LinearPreset
 from podium.rankers.spaces import LogUniform
-from podium.training import Stochastic, Trainer
+from podium.training import LBFGS, Stochastic, Trainer
 
 __all__ = ["PMOP"]
 
@@ -44,8 +44,16 @@ class PMOP(LinearPreset):
         Length of the samplers' chains: sweeps over the list (Gibbs) or proposals (Metropolis-Hastings).
     proposal_correction : bool
         Accept proposals with the ratio that makes the model stationary. False is the ratio printed in the paper.
-    max_iter : int
-        Iterations at most; epochs (100 at most) for the samplers, for which ``tolerance`` has no meaning.
+    average : bool
+        Average over all states of a chain, as the paper does, or take the last.
+    factorization : {"forward", "backward"}
+        Choose the best group first, or eliminate the worst first, see :class:`podium.losses.PMOPLoss`.
+    max_iter : int, optional
+        Iterations of L-BFGS at most, 1,000 if not given; of the samplers, for which ``tolerance`` has no meaning, the
+        number of epochs, 100 if not given.
+    learning_rate, schedule : float, {"sqrt", "constant", "exponential"}
+        Of the samplers: see :class:`podium.training.Stochastic`. As printed in the paper: ``max_iter=1000,
+        learning_rate=0.1, schedule="constant", l2=0, proposal_correction=False``.
 
     Examples
     --------
@@ -62,16 +70,25 @@ class PMOP(LinearPreset):
     method: str = "exact"
     steps: int = 1
     proposal_correction: bool = True
+    average: bool = True
+    factorization: str = "forward"
+    max_iter: int | None = None  # type: ignore[assignment]
+    learning_rate: float = 0.1
+    schedule: str = "sqrt"
 
     def _loss(self) -> Loss:
-        seed = seed_of(self.random_state)
-        return PMOPLoss(self.potential, self.method, self.steps, self.proposal_correction, random_state=seed)
+        chains = (self.steps, self.proposal_correction, seed_of(self.random_state), self.average)
+        return PMOPLoss(self.potential, self.method, *chains, self.factorization)
 
     def _trainer(self) -> Trainer:
         if self.method == "exact":
-            return super()._trainer()
+            return LBFGS(max_iter=1000 if self.max_iter is None else self.max_iter, tolerance=self.tolerance)
         return Stochastic(
-            epochs=min(self.max_iter, 100), learning_rate=0.1, schedule="sqrt", optimizer="sgd", patience=None
+            epochs=100 if self.max_iter is None else self.max_iter,
+            learning_rate=self.learning_rate,
+            schedule=self.schedule,
+            optimizer="sgd",
+            patience=None,
         )
 
     def top_probability(self, X: Any, qid: Any = None) -> np.ndarray:
@@ -81,7 +98,7 @@ class PMOP(LinearPreset):
         one document that leads it is chosen by score. Under the geometric potential all members are chosen by score.
         """
         queries, scores = self._scored_lists(X, qid=qid)
-        return queries.restore(best_group(potential_kind(self.potential), scores, queries.offsets))
+        return queries.restore(best_group(potential_kind(self._loss()), scores, queries.offsets))
 
     def pair_probabilities(
         self, X: Any, first: Any, second: Any, qid: Any = None, *, n_samples: int = 10_000
@@ -96,15 +113,18 @@ class PMOP(LinearPreset):
         place = queries.restore(np.arange(queries.n_documents))
         i, j = (place[np.atleast_1d(np.asarray(rows, np.int64))] for rows in (first, second))
         return pairs_in_lists(
-            potential_kind(self.potential), scores, queries.offsets, i, j, n_samples, seed_of(self.random_state)
+            potential_kind(self._loss()), scores, queries.offsets, i, j, n_samples, seed_of(self.random_state)
         )
 
 
-def potential_kind(potential: Any) -> int:
-    """Return the number by which the samplers know a potential."""
-    if potential not in ("arithmetic", "geometric"):
-        raise ValueError("probabilities are known for the arithmetic and the geometric potential only")
-    return GEOMETRIC if potential == "geometric" else ARITHMETIC
+def potential_kind(loss: Any) -> int:
+    """Return the number by which the samplers know a loss's potential; raise ValueError if they do not."""
+    if loss.potential not in ("arithmetic", "geometric") or loss.factorization != "forward":
+        raise ValueError(
+            "probabilities are known for the arithmetic and the geometric potential only, with the best group chosen "
+            'first (factorization="forward")'
+        )
+    return GEOMETRIC if loss.potential == "geometric" else ARITHMETIC
 
 
 def pairs_in_lists(

@@ -221,7 +221,7 @@ class FactorPreset(RatingRanker):
         if not isinstance(loss, PMOPLoss):
             raise ValueError(f"probabilities of groups need PMOPLoss; this ranker has {loss!r}")
         scores = np.atleast_1d(self.predict(user, items))
-        return potential_kind(loss.potential), scores, np.array([0, len(scores)])
+        return potential_kind(loss), scores, np.array([0, len(scores)])
 
     def _penalties(self) -> tuple[float, float]:
         """Return the penalties of factors and of biases."""
