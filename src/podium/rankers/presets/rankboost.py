@@ -1,7 +1,7 @@
 """RankBoost and FRank: boosting of thresholds on features by a loss on pairs."""
 
+from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -50,9 +50,9 @@ class ThresholdBoosting(FeatureBoosting):
             raise ValueError(f"n_thresholds must be at most {MOST_THRESHOLDS}; got {self.n_thresholds}")
         require_choice("weigh", self.weigh, ("queries", "pairs"))
         both, by_query = self.direction == "both", self.weigh == "queries"
-        return self._weigh_pairs(queries, query_weight, self.n_thresholds, both, by_query)
+        return self._pair_weighting()(queries, query_weight, self.n_thresholds, both, by_query)
 
-    def _weigh_pairs(self, *arguments: Any) -> PairWeighting:
+    def _pair_weighting(self) -> Callable[..., PairWeighting]:
         raise NotImplementedError
 
     def _model(self, rules: list[Rule], queries: Queries) -> tuple[Model, np.ndarray]:
@@ -79,8 +79,8 @@ class RankBoost(ThresholdBoosting):
     (True, True)
     """
 
-    def _weigh_pairs(self, *arguments: Any) -> PairWeighting:
-        return ExponentialWeighting(*arguments)
+    def _pair_weighting(self) -> Callable[..., PairWeighting]:
+        return ExponentialWeighting
 
 
 class FRank(ThresholdBoosting):
@@ -98,9 +98,9 @@ class FRank(ThresholdBoosting):
 
     choose: str = "loss"
 
-    def _weigh_pairs(self, *arguments: Any) -> PairWeighting:
+    def _pair_weighting(self) -> Callable[..., PairWeighting]:
         require_choice("choose", self.choose, tuple(DECIDED))
-        return FidelityWeighting(*arguments, decided=DECIDED[self.choose])
+        return partial(FidelityWeighting, decided=DECIDED[self.choose])
 
 
 for _name, _ranker, _loss, _reference in (
