@@ -140,6 +140,24 @@ def test_sparse_and_single_precision(client, queries) -> None:
 
 
 @pytest.mark.parametrize("scorer", [Linear(), MLP(2)], ids=["linear", "mlp"])
+def test_logarithms_of_heavy_tails(client, queries, scorer) -> None:
+    features = queries.features.copy()
+    features[:, 0] = np.exp(3 * (features[:, 0] - features[:, 0].mean()) / features[:, 0].std())
+    heavy = queries.with_features(features.astype(np.float32))
+    ranker = podium.Ranker(ListNetLoss(), scorer, LBFGS(max_iter=5), normalize="robust", random_state=0)
+    for given in (heavy, heavy.with_features(sparse.csr_matrix(heavy.features))):
+        local, other = fit_both(ranker, given, from_queries(given, 3, client=client), eval_set=given)
+        assert (local.standardization_.log_scale > 0).sum() == 1
+        for name in ("log_scale", "log_negative"):
+            found = getattr(other.standardization_, name)
+            np.testing.assert_array_equal(found, getattr(local.standardization_, name))
+        np.testing.assert_allclose(other.predict(given), local.predict(given), rtol=1e-12)
+        d = from_queries(given, 2, client=client)
+        np.testing.assert_allclose(other.predict(d).compute(), local.predict(given), rtol=1e-12)
+        fit_both(ranker, given, d, init=local)
+
+
+@pytest.mark.parametrize("scorer", [Linear(), MLP(2)], ids=["linear", "mlp"])
 def test_one_long_list(client, scorer) -> None:
     """A list that is a large part of all documents is summed in pieces, on a cluster as here."""
     rng = np.random.default_rng(0)

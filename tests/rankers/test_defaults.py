@@ -6,10 +6,8 @@ import pytest
 import podium
 from podium.experiments.plan.candidates import candidates
 from podium.experiments.run.carrying import carried_over
-from podium.export.portable import NotExportable, portable
+from podium.export.portable import portable
 from podium.rankers.methods import METHODS
-from podium.scorers.standardization import Standardization
-from podium.serving import load as served
 
 FEW = {"n_trees": 5, "n_leaves": 4, "min_documents_in_leaf": 5}
 
@@ -95,25 +93,6 @@ def test_a_blend_repeats_what_depends_on_a_seed(parts, tmp_path) -> None:
     np.testing.assert_array_equal(podium.load(tmp_path / "blend.podium").predict(valid), blend.predict(valid))
 
 
-def test_robust_is_standard_where_no_tail_is_heavy(parts) -> None:
-    train, valid = parts
-    robust, standard = (podium.ListNet(normalize=how).fit(train) for how in ("robust", "standard"))
-    np.testing.assert_array_equal(robust.predict(valid), standard.predict(valid))
-    assert portable(robust).kind == "linear"
-
-
-def test_logarithms_do_not_depend_on_the_unit() -> None:
-    x = np.exp(2 * np.random.default_rng(0).standard_normal((500, 1)))
-    x[::7] = 0.0
-    found = [Standardization.robust(podium.Queries(x * unit, sizes=[500])) for unit in (1e-6, 1.0, 1e6)]
-    for other, unit in zip(found, (1e-6, 1.0, 1e6), strict=True):
-        assert other.log_scale[0] > 0
-        queries = podium.Queries(x * unit, np.zeros(500), sizes=[500])
-        z = other.apply(queries).features
-        assert (abs(z.mean()), z.std()) == pytest.approx((0, 1), abs=1e-9)
-        np.testing.assert_allclose(z, found[0].apply(podium.Queries(x * 1e-6, sizes=[500])).features, atol=1e-9)
-
-
 @pytest.mark.parametrize("name", ["listnet", "pmop", "ranksvm", "regression", "adarank-map", "rankboost", "gbdt"])
 def test_no_method_is_worse_than_one_feature_whose_tails_are_heavy(heavy, name) -> None:
     train, valid = heavy
@@ -122,21 +101,6 @@ def test_no_method_is_worse_than_one_feature_whose_tails_are_heavy(heavy, name) 
     assert ranker.score(valid) > floor - 0.02  # there are ten validation lists
     if name == "pmop":  # as the raw features are, weights on them are worse than a single one
         assert METHODS[name].build(normalize="standard").fit(train).score(valid) < floor
-
-
-def test_models_with_logarithms_are_saved_served_and_continued_but_not_exported(heavy, tmp_path) -> None:
-    train, valid = heavy
-    ranker = podium.ListNet(normalize="robust").fit(train)
-    ranker.save(tmp_path / "m.podium")
-    np.testing.assert_array_equal(podium.load(tmp_path / "m.podium").predict(valid), ranker.predict(valid))
-    np.testing.assert_allclose(served(tmp_path / "m.podium").score(valid.features), ranker.predict(valid), rtol=1e-5)
-    again = podium.ListNet(normalize="robust").fit(train, init=ranker)  # at the optimum already
-    np.testing.assert_allclose(again.predict(valid), ranker.predict(valid), atol=1e-3)
-    why = ranker.explain(valid, documents=(0, 1))
-    assert sum(c.contribution for c in why.contributions) == pytest.approx(why.difference)
-    with pytest.raises(NotExportable, match=r"logarithms of features with heavy tails \(feature_1, .*\"standard"):
-        portable(ranker)
-    assert podium.export_formats(ranker) == []
 
 
 def test_auto_tries_features_rescaled_within_queries_unless_a_model_must_leave(parts) -> None:

@@ -15,6 +15,16 @@ def feature_name(column: int, names: Sequence[Any] | Any | None = None) -> str:
     return f"feature {column + 1}" if names is None else str(names[column])
 
 
+def term_name(column: int, names: Sequence[Any] | Any | None, log_scale: Sequence[float] | Any | None) -> str:
+    """Return what to call the term of a score that a feature makes: its name, or its logarithm if it has a unit.
+
+    >>> term_name(0, ["clicks", "age"], [0.5, 0.0]), term_name(1, ["clicks", "age"], [0.5, 0.0])
+    ('log(clicks)', 'age')
+    """
+    name = feature_name(column, names)
+    return name if log_scale is None or log_scale[column] == 0 else f"log({name})"
+
+
 def feature_identifier(column: int, names: Sequence[Any] | Any | None = None) -> str:
     """Return the same as one word, for columns of tables and for other programs: ``feature_1``, ….
 

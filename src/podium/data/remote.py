@@ -15,6 +15,7 @@ from typing import Any, Protocol, Self, TypeVar
 import numpy as np
 from scipy import sparse
 
+from podium.data.changed import ChangedQueries
 from podium.data.grouping import offsets_from_sizes
 from podium.data.queries import Queries
 
@@ -267,7 +268,7 @@ def concatenated(parts: Sequence[Queries]) -> Queries:
 
 def bytes_of(part: Queries) -> int:
     """Return the memory that the arrays of these queries take."""
-    features = part.features
+    features = part.given.features if isinstance(part, ChangedQueries) else part.features
     arrays = [features] if isinstance(features, np.ndarray) else [features.data, features.indices, features.indptr]
     arrays += [part.offsets, part.qids]
     arrays += [array for array in (part.order, part.document_ids) if array is not None]

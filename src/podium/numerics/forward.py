@@ -151,9 +151,15 @@ def mean_ranks(scores: np.ndarray, offsets: np.ndarray) -> np.ndarray:
     return found
 
 
+LARGEST_RATIO = 1e300
+"""Larger ratios of a value and its unit count as this one: they have a logarithm."""
+
+
 def logarithms(rows: np.ndarray, log_scale: np.ndarray) -> np.ndarray:
     """Return (n, n_features) rows of the same type, with ``sign(x) log(1 + |x| / u)`` of features whose u is not 0."""
     result, chosen = rows.copy(), np.flatnonzero(log_scale)
     x = rows[:, chosen].astype(np.float64)
-    result[:, chosen] = np.sign(x) * np.log1p(np.abs(x) / log_scale[chosen])
+    with np.errstate(over="ignore"):
+        ratio = np.minimum(np.abs(x) / log_scale[chosen], LARGEST_RATIO)
+    result[:, chosen] = np.copysign(np.log1p(ratio), x)
     return result

@@ -62,7 +62,8 @@ class BaseRanker(FittedEstimator):
     Attributes
     ----------
     model_ : the learned function from features to scores
-    coef_, intercept_ : weights of the unscaled features (linear models only); of standardized ones with logarithms
+    coef_, intercept_ : weights of the features as given (linear models only), or of their logarithms where
+        ``standardization_.log_scale`` is not 0
     loss_parameters_ : parameters of the loss that were learned; often empty
     convergence_ : how the training ended, with its curves
     n_iter_, n_features_in_, feature_names_in_, n_queries_, n_documents_
@@ -155,9 +156,7 @@ class BaseRanker(FittedEstimator):
         loss, scorer = self._loss(), self._scorer()
         assert loss is not None
         queries = self._within_query(given.queries)
-        folded = self._standardize(queries, scorer, plain=given.init is not None)
-        if given.init is not None and given.init.standardization is not None:
-            folded, self.standardization_ = None, given.init.standardization  # its weights are on that scale
+        folded = self._standardize(queries, scorer, given.init)
         if given.init is not None:
             loss = given.init.continued(loss)
         problem = Problem(
@@ -320,16 +319,26 @@ class BaseRanker(FittedEstimator):
     def _within_query(self, queries: Any) -> Any:
         return rescaled(queries, self.normalize) if self.normalize in WITHIN_QUERY else queries
 
-    def _standardize(self, queries: Any, scorer: Scorer, *, plain: bool = False) -> Standardization | None:
-        """Learn the standardization, if there is to be one; return it if the scorer takes it into its model."""
-        if self.normalize not in ("robust", "standard") or scorer.scale_free:
+    def _standardize(self, queries: Any, scorer: Scorer, init: Start | None = None) -> Standardization | None:
+        """Learn the standardization, if there is to be one; return what of it the scorer takes into its model.
+
+        Logarithms never are: they stay in ``standardization_``. Weights that training starts from belong to features
+        as they were then, logarithms or not.
+        """
+        over_training_set = self.normalize in ("robust", "standard") and not scorer.scale_free
+        if init is not None and init.standardization is not None:
+            self.standardization_ = init.standardization
+            folds = scorer.folds_standardization and init.standardization.only_logarithms
+            return Standardization.of(self._standardized(queries)) if folds and over_training_set else None
+        if not over_training_set:
             return None
-        takes_logarithms = self.normalize == "robust" and not plain
+        takes_logarithms = self.normalize == "robust" and init is None
         standardization = Standardization.robust(queries) if takes_logarithms else Standardization.of(queries)
-        if scorer.folds_standardization and standardization.log_scale is None:
-            return standardization
-        self.standardization_ = standardization
-        return None
+        if not scorer.folds_standardization:
+            self.standardization_ = standardization
+            return None
+        self.standardization_, folded = standardization.divided()
+        return folded
 
     def _standardized(self, queries: Any) -> Any:
         return queries if self.standardization_ is None else self.standardization_.apply(queries)

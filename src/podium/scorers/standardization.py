@@ -6,28 +6,28 @@ heavy tails may be replaced by a logarithm first.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from podium.core.arrays import Arrays, require_array
 from podium.core.wording import advice
+from podium.data.changed import ChangedQueries
 from podium.data.features import Features
+from podium.data.logarithms import logged, logged_features
 from podium.data.queries import Queries
 from podium.data.remote import AnyQueries, RemoteQueries
-from podium.numerics.compiling import njit
-from podium.numerics.forward import logarithms
-from podium.numerics.loop import blocks_for
-from podium.numerics.pool import share
+from podium.scorers.feature_statistics import FeatureStatistics
 
 HEAVY = 30.0
 """A feature has heavy tails if its kurtosis is above this: normal values have 3, exponential ones 9, log-normal ones
-with σ = 1 about 110. (Rare values of a count have a high kurtosis too; their logarithm is as good as they are.)"""
+with σ = 1 about 110."""
+LIGHTER = 0.5
+"""Logarithms are taken if they have less than this share of the kurtosis. Rare values of a count have a high kurtosis
+too, and so have their logarithms; values far from 0 are not changed much by one."""
 UNIT = 0.1
 """The unit of a logarithm as a share of the geometric mean of a feature's sizes: most values are well above it."""
-_ROWS = 8192  # per chunk: fixed, so that the sums are the same whatever the number of threads
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +41,9 @@ class Standardization:
     log_scale: np.ndarray | None = None
     """(n_features,) the unit u of features that are first replaced by ``sign(x) log(1 + |x| / u)``; 0 for all others.
     None if there is none."""
+    log_negative: np.ndarray | None = None
+    """(n_features,) 1 for those of them that were below 0 in training, 0 for all others. Not needed for scoring, but
+    for exporting to systems whose features are never negative."""
 
     def __post_init__(self) -> None:
         if self.log_scale is not None and (self.log_scale < 0).any():
@@ -53,26 +56,15 @@ class Standardization:
         With the offsets of queries, chunks of rows end where blocks of queries do: see :meth:`of`.
         """
         offsets = np.array([0, features.shape[0]]) if offsets is None else offsets
-        chunks = _chunks(offsets, features.shape[1])
-        return cls._from_moments(_moments(features, chunks), features.dtype)
+        return cls.of(Queries(features, sizes=np.diff(offsets)))
 
     @classmethod
     def of(cls, queries: Queries | RemoteQueries) -> Standardization:
         """Return the map for the features of queries; wherever they are, the same bits."""
-        if not isinstance(queries, RemoteQueries):
-            return cls.fit(queries.features, queries.offsets)
-        rows = queries.offsets[queries.starts]
-        chunks = np.union1d(_chunks(queries.offsets, queries.n_features), rows)
-        edges = np.searchsorted(chunks, rows)
-        per_part = [
-            (chunks[low : high + 1] - start,) for low, high, start in zip(edges[:-1], edges[1:], rows[:-1], strict=True)
-        ]
-        found = queries.each(_moments_beside, per_part=per_part)
-        return cls._from_moments(Moments(*map(np.concatenate, zip(*found, strict=True))), queries.dtype)
+        return cls._from_moments(*FeatureStatistics(queries).mean_and_variance(), _dtype(queries))
 
     @classmethod
-    def _from_moments(cls, chunks: Moments, dtype: Any) -> Standardization:
-        mean, variance = _together(*chunks)
+    def _from_moments(cls, mean: np.ndarray, variance: np.ndarray, dtype: Any) -> Standardization:
         deviation = np.sqrt(variance)
         # A feature that varies by rounding only, in its own type, is constant: dividing would amplify noise.
         varies = deviation > np.finfo(dtype).eps * np.abs(mean)
@@ -85,49 +77,64 @@ class Standardization:
         """Return the same map, or with logarithms of features that have heavy tails.
 
         The unit of a logarithm is a tenth of the geometric mean of the sizes of the feature's values other than 0.
-        Sparse features, and those on a cluster, are left as they are.
+        Wherever the queries are, dense or sparse, the same bits.
         """
-        plain = cls.of(queries)
-        if isinstance(queries, RemoteQueries) or not isinstance(queries.features, np.ndarray):
-            return plain
-        features, log_scale = queries.features, np.zeros(queries.n_features)
-        for j in np.flatnonzero(plain.inverse_scale):
-            column = features[:, j].astype(np.float64)
-            sizes = np.abs(column[np.isfinite(column) & (column != 0.0)])
-            z = (column - plain.mean[j]) * plain.inverse_scale[j]
-            if len(sizes) and np.nanmean(z**4) > HEAVY:
-                log_scale[j] = UNIT * np.exp(np.log(sizes).mean())
+        statistics = FeatureStatistics(queries)
+        plain = cls._from_moments(*statistics.mean_and_variance(), _dtype(queries))
+        tails = statistics.tails(plain.mean, plain.inverse_scale)
+        log_scale = np.where(tails.kurtosis > HEAVY, UNIT * tails.size, 0.0)
         if not log_scale.any():
             return plain
-        chosen = np.flatnonzero(log_scale)
-        logs = cls.fit(logarithms(features[:, chosen].astype(np.float64), log_scale[chosen]))
-        mean, inverse_scale = plain.mean.copy(), plain.inverse_scale.copy()
-        mean[chosen], inverse_scale[chosen] = logs.mean, logs.inverse_scale
-        return cls(mean, inverse_scale, log_scale)
+        logs = cls._from_moments(*statistics.mean_and_variance(log_scale), _dtype(queries))
+        # A rare value of a count has a high kurtosis, too, and so has its logarithm.
+        lighter = statistics.tails(logs.mean, logs.inverse_scale, log_scale).kurtosis < LIGHTER * tails.kurtosis
+        heavy = (log_scale > 0.0) & (logs.inverse_scale > 0.0) & lighter
+        if not heavy.any():
+            return plain
+        return cls(
+            np.where(heavy, logs.mean, plain.mean),
+            np.where(heavy, logs.inverse_scale, plain.inverse_scale),
+            np.where(heavy, log_scale, 0.0),
+            np.where(heavy & tails.negative, 1.0, 0.0),
+        )
+
+    def divided(self) -> tuple[Standardization | None, Standardization]:
+        """Return the logarithms alone, if there are any, and what follows, for models that do the latter themselves."""
+        if self.log_scale is None:
+            return None, self
+        nothing = np.zeros_like(self.mean), np.ones_like(self.mean)
+        return replace(self, mean=nothing[0], inverse_scale=nothing[1]), Standardization(self.mean, self.inverse_scale)
+
+    @property
+    def only_logarithms(self) -> bool:
+        """Whether nothing is subtracted and nothing multiplied."""
+        return not self.mean.any() and bool((self.inverse_scale == 1.0).all())
 
     def to_arrays(self) -> dict[str, np.ndarray]:
-        logs = {} if self.log_scale is None else {"log_scale": self.log_scale}
-        return {"mean": self.mean, "inverse_scale": self.inverse_scale, **logs}
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: value for name, value in values.items() if value is not None}
 
     @classmethod
     def from_arrays(cls, arrays: Arrays, n_features: int) -> Standardization:
-        names = ("mean", "inverse_scale", *["log_scale"] * ("log_scale" in arrays))
-        return cls(*(require_array(arrays, name, (n_features,)) for name in names))
+        names = [field.name for field in fields(cls) if field.name in arrays or field.name in ("mean", "inverse_scale")]
+        return cls(**{name: require_array(arrays, name, (n_features,)) for name in names})
 
     def apply(self, queries: AnyQueries) -> AnyQueries:
         """Return a copy with standardized features of the same type, for scorers that do not fold the map in."""
         if isinstance(queries, RemoteQueries):
             return queries.mapped(_apply_beside, self)
+        if self.only_logarithms:
+            return queries if self.log_scale is None else logged(queries, self.log_scale)
         if queries.is_sparse:
             raise ValueError(
                 "standardizing sparse features would fill in every zero, and this scorer cannot avoid it; "
                 + advice(
-                    'use normalize=None or dense features (a linear scorer takes normalize="standard" as it is)',
-                    "use --normalize none (a linear scorer takes --normalize standard as it is)",
+                    "use normalize=None or dense features (a linear scorer standardizes them as they are)",
+                    "use --normalize none (a linear scorer standardizes them as they are)",
                 )
             )
         features = queries.features
-        features = features.copy() if self.log_scale is None else logarithms(features, self.log_scale)
+        features = features.copy() if self.log_scale is None else logged_features(features, self.log_scale)
         features -= self.mean.astype(features.dtype)
         features *= self.inverse_scale.astype(features.dtype)
         return queries.with_features(features, queries.feature_names)
@@ -137,107 +144,7 @@ def _apply_beside(part: Queries, standardization: Standardization) -> Queries:
     return standardization.apply(part)
 
 
-class Moments(NamedTuple):
-    """Moments of the features in chunks of rows, one row per chunk."""
-
-    counts: np.ndarray
-    """Values that are not missing."""
-    means: np.ndarray
-    squares: np.ndarray
-    """Sums of squared differences from the chunk's mean."""
-
-
-def _chunks(offsets: np.ndarray, width: int) -> np.ndarray:
-    """Return bounds of chunks of rows: blocks of queries, and in them runs of ``_ROWS``. They depend on data alone."""
-    borders = offsets[blocks_for(offsets, 3 * width).bounds]
-    inside = [np.arange(a, b, _ROWS) for a, b in zip(borders[:-1].tolist(), borders[1:].tolist(), strict=True)]
-    return np.unique(np.concatenate((borders, *inside)).astype(np.int64))
-
-
-def _moments_beside(part: Queries, chunks: np.ndarray) -> Moments:
-    return _moments(part.features, chunks)
-
-
-def _moments(features: Features, chunks: np.ndarray) -> Moments:
-    n_chunks, width = len(chunks) - 1, features.shape[1]
-    result = Moments(*(np.zeros((n_chunks, width)) for _ in Moments._fields))
-    if isinstance(features, np.ndarray):
-        share(_fill_moments, n_chunks, features, chunks, *result, work=2 * features.size)
-        return result
-    for chunk, (first, stop) in enumerate(zip(chunks[:-1].tolist(), chunks[1:].tolist(), strict=True)):
-        count, mean, variance = _sparse_moments(features[first:stop])
-        result.counts[chunk], result.means[chunk], result.squares[chunk] = count, mean, variance * count
-    return result
-
-
-@njit(nogil=True, cache=True, error_model="numpy")
-def _fill_moments(
-    first: int,
-    stop: int,
-    features: np.ndarray,
-    chunks: np.ndarray,
-    counts: np.ndarray,
-    means: np.ndarray,
-    squares: np.ndarray,
-) -> None:
-    """Compute the moments of each chunk; it is read twice, the second time from the processor's cache."""
-    for c in range(first, stop):
-        block, count, mean, square = features[chunks[c] : chunks[c + 1]], counts[c], means[c], squares[c]
-        # Summing differences from a row makes the mean of equal values exact, and loses no digits to an offset.
-        center = np.empty(block.shape[1])
-        for j in range(len(center)):
-            center[j] = block[0, j] if block[0, j] == block[0, j] else 0.0
-        for i in range(len(block)):
-            row = block[i]
-            for j in range(len(row)):
-                known = row[j] == row[j]
-                mean[j] += row[j] - center[j] if known else 0.0
-                count[j] += 1.0 if known else 0.0
-        for j in range(len(center)):
-            mean[j] = center[j] + mean[j] / max(count[j], 1.0)
-        for i in range(len(block)):
-            row = block[i]
-            for j in range(len(row)):
-                d = row[j] - mean[j] if row[j] == row[j] else 0.0
-                square[j] += d * d
-
-
-@njit(nogil=True, cache=True, error_model="numpy")
-def _together(counts: np.ndarray, means: np.ndarray, squares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return mean and variance over all chunks, taken in order (Chan, Golub & LeVeque, 1979)."""
-    n_chunks, width = counts.shape
-    count, mean, square = np.zeros(width), np.zeros(width), np.zeros(width)
-    for c in range(n_chunks):
-        for j in range(width):
-            n = counts[c, j]
-            if n > 0.0:
-                difference = means[c, j] - mean[j]
-                share_of_chunk = n / (count[j] + n)
-                square[j] += squares[c, j] + difference * difference * count[j] * share_of_chunk
-                # The first chunk's mean as it is: 0 + (m - 0) would be, too, but not if rounding were to come in.
-                mean[j] = means[c, j] if count[j] == 0.0 else mean[j] + difference * share_of_chunk
-                count[j] += n
-    for j in range(width):
-        square[j] /= max(count[j], 1.0)
-    return mean, square
-
-
-def _sparse_moments(features: sparse.csr_matrix) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return how many values are known, their mean and their variance."""
-    if not features.has_canonical_format:
-        features = features.copy()
-        features.sum_duplicates()
-    n, width = features.shape
-    if n == 0:
-        return np.zeros(width), np.zeros(width), np.zeros(width)
-    data = features.data.astype(np.float64)
-    unknown = np.isnan(data)
-    columns, data = features.indices[~unknown], data[~unknown]
-    count = n - np.bincount(features.indices[unknown], minlength=width)
-    stored = np.bincount(columns, minlength=width)
-    mean = np.bincount(columns, data, width) / np.maximum(count, 1)
-    difference = data - mean[columns]
-    total = np.bincount(columns, difference, width) - (count - stored) * mean  # rounding error of the mean
-    square = np.bincount(columns, difference**2, width) + (count - stored) * mean**2
-    n = np.maximum(count, 1)
-    return count, mean + total / n, np.maximum(square / n - (total / n) ** 2, 0.0)
+def _dtype(queries: Queries | RemoteQueries) -> Any:
+    if isinstance(queries, RemoteQueries):
+        return queries.dtype
+    return (queries.given if isinstance(queries, ChangedQueries) else queries).features.dtype

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -143,13 +142,18 @@ def _standardized(function: Function, scale: Arrays, n: int) -> Function:
     if not scale:
         return function
     mean, inverse_scale = (require_array(scale, name, (n,)) for name in ("mean", "inverse_scale"))
+    scaled = function
+    if mean.any() or (inverse_scale != 1).any():  # else it is part of the function
+
+        def scaled(rows: np.ndarray) -> np.ndarray:
+            return function((rows - mean.astype(rows.dtype)) * inverse_scale.astype(rows.dtype))
+
     if "log_scale" not in scale:
-        return lambda rows: function((rows - mean.astype(rows.dtype)) * inverse_scale.astype(rows.dtype))
+        return scaled
     log_scale = require_array(scale, "log_scale", (n,))
     if (log_scale < 0).any():
         raise ValueError("its logarithms have a unit below 0")
-    logs = partial(logarithms, log_scale=log_scale)
-    return lambda rows: function((logs(rows) - mean.astype(rows.dtype)) * inverse_scale.astype(rows.dtype))
+    return lambda rows: scaled(logarithms(rows, log_scale))
 
 
 def _normalized(function: Function, how: Any) -> Function:

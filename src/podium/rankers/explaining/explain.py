@@ -140,5 +140,9 @@ def _rules(model: Any, seen: Queries, rows: Sequence[int], names: Any) -> tuple[
 
 def _note(ranker: Any) -> str:
     if ranker.normalize not in WITHIN_QUERY:
-        return ""
+        units = None if ranker.standardization_ is None else ranker.standardization_.log_scale
+        if units is None:
+            return ""
+        n = int((units > 0).sum())
+        return f"The model takes {n} of the features as logarithms; the values shown are those given."
     return f"Features are rescaled within their query ({ranker.normalize}); the values shown are those given."

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from podium.core.arrays import Arrays, require_array
-from podium.core.feature_names import feature_name
+from podium.core.feature_names import term_name
 from podium.core.parameters import require_choice
 from podium.data.normalize import WITHIN_QUERY
 from podium.data.queries import Queries
@@ -42,16 +42,19 @@ class FeatureBoosting(BoostingLoop, BaseRanker):
 
         Rules of the same feature and threshold are added up. Thresholds and weights belong to the features as they
         come, or, with ``normalize="minmax"`` or ``"zscore"``, as they are after rescaling within their query.
+        Logarithms of features are named so.
         """
         self._require_fitted()
-        names = getattr(self, "feature_names_in_", None)
-        model = self.model_
+        names, model = getattr(self, "feature_names_in_", None), self.model_
+        units = None if self.standardization_ is None else self.standardization_.log_scale
         if isinstance(model, StepModel):
             found = zip(model.feature.tolist(), model.weight.tolist(), model.threshold.tolist(), strict=True)
         else:
             found = zip(range(self.n_features_in_), self.coef_.tolist(), repeat(None))
         rules = [
-            WeightedRule(j, feature_name(j, names), weight, threshold) for j, weight, threshold in found if weight != 0
+            WeightedRule(j, term_name(j, names, units), weight, threshold)
+            for j, weight, threshold in found
+            if weight != 0
         ]
         rules.sort(key=lambda rule: -self.feature_importances_[rule.feature])  # stable: thresholds stay in order
         scaled = f", features rescaled within their query ({self.normalize})" if self.normalize in WITHIN_QUERY else ""

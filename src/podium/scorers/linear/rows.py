@@ -1,7 +1,7 @@
-"""Products with rows of features, dense, sparse or rescaled within their query, inside compiled loops.
+"""Products with rows of features, dense, sparse, rescaled within their query or with logarithms, inside compiled loops.
 
 Compiled code receives features as :func:`rows_of` gives them: a C-ordered array, the three arrays of a CSR matrix, or
-an array with what rescales it. :func:`score_rows` and :func:`add_rows` are written for all, so that a loop over queries
+an array with what changes it. :func:`score_rows` and :func:`add_rows` are written for all, so that a loop over queries
 is written once. Features keep their type; sums are float64.
 """
 
@@ -12,10 +12,12 @@ from numba import types
 from numba.extending import overload
 
 from podium.data.features import Features
+from podium.data.logarithms import LoggedQueries
 from podium.data.normalize import minmax_map, rescale, zscore_map
 from podium.data.queries import Queries
 from podium.data.rescaled import RescaledQueries
 from podium.numerics.compiling import njit
+from podium.numerics.logarithms import write_logarithms, write_logarithms_of_stored
 
 REORDER = {"contract", "reassoc", "nsz"}  # lets sums vectorize; infinities and NaN keep their meaning
 
@@ -43,8 +45,30 @@ class ZscoreRows(NamedTuple):
     scale: np.ndarray
 
 
+class LoggedRows(NamedTuple):
+    """Features some of which are replaced by logarithms when they are read, see :class:`LoggedQueries`."""
+
+    features: np.ndarray
+    columns: np.ndarray
+    units: np.ndarray
+
+
+class LoggedSparseRows(NamedTuple):
+    """The same of the three arrays of a CSR matrix."""
+
+    data: np.ndarray
+    indices: np.ndarray
+    bounds: np.ndarray
+    log_scale: np.ndarray
+
+
 def rows_of(queries: Queries) -> Any:
     """Return the features of queries in the form that compiled code takes."""
+    if isinstance(queries, LoggedQueries):
+        rows = as_rows(queries.given.features)
+        if isinstance(rows, tuple):
+            return LoggedSparseRows(*rows, queries.log_scale)
+        return LoggedRows(rows, queries.columns, queries.log_scale[queries.columns])
     if not isinstance(queries, RescaledQueries):
         return as_rows(queries.features)
     kind = MinmaxRows if queries.how == "minmax" else ZscoreRows
@@ -156,31 +180,82 @@ def rescaled_rows(queries: RescaledQueries, start: int, stop: int) -> np.ndarray
 
 
 @njit(error_model="numpy")
-def _score_rescaled(
-    rows: Any, map_of: Any, start: int, stop: int, coef: np.ndarray, intercept: float, out: np.ndarray
+def _log_block(rows: LoggedRows, no_map: Any, start: int, stop: int, block: np.ndarray) -> None:
+    """Write the rows ``start:stop`` with logarithms to ``block``."""
+    for i in range(stop - start):
+        row, out = rows.features[start + i], block[i]
+        for j in range(len(row)):
+            out[j] = row[j]
+    write_logarithms(rows.features[start:stop], rows.columns, rows.units, block)
+
+
+@njit(error_model="numpy")
+def _score_changed(
+    rows: Any, write: Any, map_of: Any, start: int, stop: int, coef: np.ndarray, intercept: float, out: np.ndarray
 ) -> None:
     block = np.empty((min(stop - start, _AT_ONCE), len(coef)), rows.features.dtype)
     for first in range(start, stop, _AT_ONCE):
         n = min(_AT_ONCE, stop - first)
-        _rescale_block(rows, map_of, first, first + n, block)
+        write(rows, map_of, first, first + n, block)
         _score_dense(block, 0, n, coef, intercept, out[first - start : first - start + n])
 
 
 @njit(error_model="numpy")
-def _add_rescaled(rows: Any, map_of: Any, start: int, stop: int, weights: np.ndarray, out: np.ndarray) -> None:
+def _add_changed(
+    rows: Any, write: Any, map_of: Any, start: int, stop: int, weights: np.ndarray, out: np.ndarray
+) -> None:
     block = np.empty((min(stop - start, _AT_ONCE), len(out)), rows.features.dtype)
     for first in range(start, stop, _AT_ONCE):
         n = min(_AT_ONCE, stop - first)
-        _rescale_block(rows, map_of, first, first + n, block)
+        write(rows, map_of, first, first + n, block)
         _add_dense(block, 0, n, weights[first - start : first - start + n], out)
+
+
+@njit(error_model="numpy")
+def _logged_values(rows: LoggedSparseRows, start: int, stop: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the rows ``start:stop`` as arrays of a CSR matrix of their own."""
+    first, last = rows.bounds[start], rows.bounds[stop]
+    values = np.empty(last - first, rows.data.dtype)
+    data, indices = rows.data[first:last], rows.indices[first:last]
+    write_logarithms_of_stored(0, len(values), data, indices, rows.log_scale, values)
+    return values, indices, rows.bounds[start : stop + 1] - first
+
+
+@njit(error_model="numpy")
+def _score_logged_sparse(
+    rows: LoggedSparseRows, start: int, stop: int, coef: np.ndarray, intercept: float, out: np.ndarray
+) -> None:
+    for first in range(start, stop, _AT_ONCE):
+        n = min(_AT_ONCE, stop - first)
+        here = out[first - start : first - start + n]
+        _score_sparse(_logged_values(rows, first, first + n), 0, n, coef, intercept, here)
+
+
+@njit(error_model="numpy")
+def _add_logged_sparse(rows: LoggedSparseRows, start: int, stop: int, weights: np.ndarray, out: np.ndarray) -> None:
+    for first in range(start, stop, _AT_ONCE):
+        n = min(_AT_ONCE, stop - first)
+        _add_sparse(_logged_values(rows, first, first + n), 0, n, weights[first - start : first - start + n], out)
+
+
+_CHANGES: dict[type, tuple[Any, Any]] = {
+    MinmaxRows: (_rescale_block, minmax_map),
+    ZscoreRows: (_rescale_block, zscore_map),
+    LoggedRows: (_log_block, None),
+}
+"""What writes changed rows to a block, and what makes the maps it needs."""
 
 
 @overload(score_rows, strict=False)  # type: ignore[untyped-decorator]
 def _score_by_type(rows: Any, start: Any, stop: Any, coef: Any, intercept: Any, out: Any) -> Any:
     if isinstance(rows, types.BaseNamedTuple):
-        maps = minmax_map if rows.instance_class is MinmaxRows else zscore_map
-        return lambda rows, start, stop, coef, intercept, out: _score_rescaled(
-            rows, maps, start, stop, coef, intercept, out
+        if rows.instance_class is LoggedSparseRows:
+            return lambda rows, start, stop, coef, intercept, out: _score_logged_sparse(
+                rows, start, stop, coef, intercept, out
+            )
+        write, map_of = _CHANGES[rows.instance_class]
+        return lambda rows, start, stop, coef, intercept, out: _score_changed(
+            rows, write, map_of, start, stop, coef, intercept, out
         )
     if isinstance(rows, types.Array):
         return lambda rows, start, stop, coef, intercept, out: _score_dense(rows, start, stop, coef, intercept, out)
@@ -190,8 +265,10 @@ def _score_by_type(rows: Any, start: Any, stop: Any, coef: Any, intercept: Any, 
 @overload(add_rows, strict=False)  # type: ignore[untyped-decorator]
 def _add_by_type(rows: Any, start: Any, stop: Any, weights: Any, out: Any) -> Any:
     if isinstance(rows, types.BaseNamedTuple):
-        maps = minmax_map if rows.instance_class is MinmaxRows else zscore_map
-        return lambda rows, start, stop, weights, out: _add_rescaled(rows, maps, start, stop, weights, out)
+        if rows.instance_class is LoggedSparseRows:
+            return lambda rows, start, stop, weights, out: _add_logged_sparse(rows, start, stop, weights, out)
+        write, map_of = _CHANGES[rows.instance_class]
+        return lambda rows, start, stop, weights, out: _add_changed(rows, write, map_of, start, stop, weights, out)
     if isinstance(rows, types.Array):
         return lambda rows, start, stop, weights, out: _add_dense(rows, start, stop, weights, out)
     return lambda rows, start, stop, weights, out: _add_sparse(rows, start, stop, weights, out)

@@ -85,11 +85,12 @@ class NetworkModel(CompiledModel):
         return float(queries.n_documents * len(self.theta))
 
     def tables(self, queries: Queries, buffers: Buffers, n_blocks: int) -> tuple[Network, Network]:
-        dtype = queries.features.dtype
+        rows = network_rows(queries)
+        dtype = rows[0].dtype
         network = Network(
             self.shape,
             np.array([self.standardization.mean, self.standardization.inverse_scale], dtype=dtype),
-            network_rows(queries.features),
+            rows,
             queries.offsets,
             buffers.theta,
             self.theta.astype(dtype),

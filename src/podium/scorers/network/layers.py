@@ -14,10 +14,12 @@ import scipy.linalg.cython_blas  # noqa: F401  np.dot in compiled code is this; 
 from numba import types
 from numba.extending import intrinsic
 
-from podium.data.features import Features
+from podium.data.logarithms import LoggedQueries
+from podium.data.queries import Queries
 from podium.numerics.compiling import njit
 from podium.numerics.elementary import FAST, exp
 from podium.numerics.forward import HEIGHT, RELU, SLOPE, TANH
+from podium.numerics.logarithms import logarithm
 
 BLOCK = 256
 """Documents computed at once."""
@@ -82,37 +84,51 @@ def total(sizes: np.ndarray) -> int:
     return result
 
 
-Rows = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+Rows = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
 
-def network_rows(features: Features) -> Rows:
-    """Return a matrix and the arrays of CSR, one of them empty: two types would be compiled for twice."""
+def network_rows(queries: Queries) -> Rows:
+    """Return a matrix and the arrays of CSR, one of them empty (two types would be compiled for twice), and units."""
+    units = np.empty(0)
+    if isinstance(queries, LoggedQueries):
+        units, queries = queries.log_scale, queries.given
+    features = queries.features
     if isinstance(features, np.ndarray):
         none = np.empty(0, np.int32)
-        return features, np.empty(0, features.dtype), none, none
-    return np.empty((0, 0), features.dtype), features.data, features.indices, features.indptr
+        return features, np.empty(0, features.dtype), none, none, units
+    return np.empty((0, 0), features.dtype), features.data, features.indices, features.indptr, units
 
 
 @njit(error_model="numpy")
 def load_block(rows: Rows, start: int, scaling: np.ndarray, out: np.ndarray) -> None:
     """Set ``out`` (n_features, n) to the features of ``n`` documents from number ``start``, standardized.
 
-    ``scaling`` (2, n_features) holds what is subtracted, then what is multiplied by.
+    ``scaling`` (2, n_features) holds what is subtracted, then what is multiplied by. Before, features whose unit in
+    ``rows`` is not 0 are replaced by logarithms; without units none are.
     """
     apart()
-    dense, data, indices, bounds = rows
+    dense, data, indices, bounds, units = rows
     mean, inverse_scale = scaling[0], scaling[1]
     if len(bounds) == 0:
         for i in range(out.shape[1]):
             row = dense[start + i]
             for j in range(len(row)):
                 out[j, i] = (row[j] - mean[j]) * inverse_scale[j]
+        for j in range(len(units)):
+            if units[j] > 0.0:
+                values = out[j]
+                for i in range(len(values)):
+                    x = out.dtype.type(logarithm(np.float64(dense[start + i, j]), units[j]))
+                    values[i] = (x - mean[j]) * inverse_scale[j]
         return
     for j in range(len(mean)):
         fill(out[j], -mean[j] * inverse_scale[j])
     for i in range(out.shape[1]):
         for k in range(bounds[start + i], bounds[start + i + 1]):
-            out[indices[k], i] += data[k] * inverse_scale[indices[k]]
+            j, x = indices[k], data[k]
+            if len(units) and units[j] > 0.0:
+                x = out.dtype.type(logarithm(np.float64(x), units[j]))
+            out[j, i] += x * inverse_scale[j]
 
 
 @njit(error_model="numpy")
