@@ -77,3 +77,27 @@ def models(queries: podium.Queries) -> dict[str, Any]:
         "tanh output": (podium.Ranker(listnet, MLP(hidden=2, output="tanh"), random_state=0), queries),
     }
     return {name: ranker.fit(data) for name, (ranker, data) in rankers.items()}
+
+
+@pytest.fixture(scope="session")
+def heavy(queries: podium.Queries) -> podium.Queries:
+    """Two features with heavy tails, one of them on both sides of 0."""
+    features = queries.features.astype(np.float64)
+    features[:, 0] = np.sinh(3.0 * features[:, 0])
+    features[:, 2] = np.exp(features[:, 2] / 40.0)
+    return queries.with_features(features.astype(np.float32), None)
+
+
+@pytest.fixture(scope="session")
+def models_of_logarithms(heavy: podium.Queries) -> dict[str, Any]:
+    """Fitted rankers that take the logarithms of both."""
+    listnet = podium.losses.ListNetLoss()
+    rankers = {
+        "linear": podium.ListNet(normalize="robust"),
+        "linear with an intercept": podium.Regression(normalize="robust"),
+        "AdaRank": podium.AdaRank(n_rounds=10, normalize="robust"),
+        "network": podium.Ranker(listnet, MLP(hidden=(4, 3)), normalize="robust", random_state=0),
+    }
+    models: dict[str, Any] = {name: ranker.fit(heavy) for name, ranker in rankers.items()}
+    assert all((model.standardization_.log_scale > 0).tolist() == [1, 0, 1, 0, 0] for model in models.values())
+    return models

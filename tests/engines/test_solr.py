@@ -55,6 +55,45 @@ def test_features_far_from_zero(scorer, solr, queries, tmp_path: Path) -> None:
     np.testing.assert_array_equal(np.float32(scores), EMULATE(file, features))
 
 
+@pytest.mark.parametrize("kind", ["linear", "linear with an intercept", "AdaRank", "network"])
+def test_logarithms_are_features(kind: str, solr, models_of_logarithms, heavy, tmp_path: Path) -> None:
+    """Function queries of the feature set take them; a query's score is not negative, so there is one per sign."""
+    model = models_of_logarithms[kind]
+    file, *_ = podium.export(model, tmp_path / "model.json", format="solr")
+    names = [feature["name"] for feature in json.loads(file.read_text())["features"]]
+    logarithms = ["log_feature_1", "feature_2", "log_feature_3", "feature_4", "feature_5", "neglog_feature_1"]
+    assert names == logarithms
+    rows = np.vstack((heavy.features, np.float32([[0, 0, 0, 0, 0], [1e30, 0, 1e-30, 0, 0], [-1e30, 0, 0, 0, 0]])))
+    rows[7, 2] = np.nan  # a missing field is 0 in functions, too
+    scores = solr.scores(file, rows, NAMES)
+    np.testing.assert_array_equal(np.float32(scores), EMULATE(file, rows))
+    assert_same_scores(scores, model.predict(np.nan_to_num(rows)), 2e-6, getattr(model, "intercept_", 0.0))
+    assert podium.check_export(model, file, heavy, format="solr")[0]
+
+
+def test_a_filled_in_logarithm_keeps_its_query_and_gets_the_new_unit(solr, models_of_logarithms, heavy, tmp_path):
+    names = ["clicks", "b", "price", "d", "e"]
+    file, features = tmp_path / "model.json", tmp_path / "model.json.features.json"
+    podium.export(models_of_logarithms["linear"], file, format="solr", feature_names=names)
+    filled = features.read_text().replace('field(\\"price\\")', "query({!func v='feature_3'})")  # never below 0
+    filled = filled.replace('field(\\"clicks\\")', "field(feature_1)")
+    for name, field in zip(names, NAMES, strict=True):
+        filled = filled.replace(f'"field": "{name}"', f'"field": "{field}"')
+    features.write_text(filled)
+    larger = podium.ListNet(normalize="robust").fit(heavy.with_features(heavy.features * np.float32(3)))
+    assert features in podium.export(larger, file, format="solr", feature_names=names)
+    assert features.read_text().count("query({!func v=") == filled.count("query({!func v=") == 1
+    assert features.read_text() != filled
+    rows = heavy.features * np.float32(3)
+    assert_same_scores(solr.scores(file, rows, NAMES), larger.predict(rows), 2e-6, larger.intercept_)
+    assert features not in podium.export(larger, file, format="solr", feature_names=names)  # nothing to change
+    content = json.loads(features.read_text())
+    content[-1]["params"]["q"] = "{!func}log(field(x))"
+    features.write_text(json.dumps(content))
+    with pytest.raises(ValueError, match=r"'neglog_clicks' must end like"):
+        podium.export(larger, file, format="solr", feature_names=names)
+
+
 def test_numbers_of_all_sizes(solr, tmp_path: Path) -> None:
     """Steps at thresholds between float32 neighbors, close to zero and far away, with tiny and huge weights."""
     close = [3e-7, -3e-7, 1e-12, -0.0031, -0.0078125, 1e-6, 0.0, 1e-20]

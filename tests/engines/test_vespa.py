@@ -46,6 +46,16 @@ def test_linear(models, queries, tmp_path: Path) -> None:
         np.testing.assert_allclose(scores, find("vespa").emulate(file, queries.features), rtol=1e-12)
 
 
+def test_logarithms_in_expressions(models_of_logarithms, heavy, tmp_path: Path) -> None:
+    rows = np.vstack((heavy.features, np.zeros((1, 5), np.float32)))
+    for kind in ("linear", "linear with an intercept", "AdaRank"):
+        model = models_of_logarithms[kind]
+        file, *_ = podium.export(model, tmp_path / "model.txt", format="vespa", feature_names=NAMES)
+        scores = vespa("expression", file, rows, tmp_path)
+        assert_same_scores(scores, model.predict(rows.astype(np.float64)), 1e-13)
+        np.testing.assert_allclose(scores, find("vespa").emulate(file, rows), rtol=1e-12)
+
+
 @pytest.mark.parametrize("kind", TREES)
 def test_the_plugins_xgboost_dump(kind: str, models, queries, tmp_path: Path) -> None:
     """Vespa reads the definition that OpenSearch's plugin is given, in float64: values are float32 numbers."""

@@ -33,11 +33,20 @@ def queries() -> podium.Queries:
 
 
 @pytest.fixture(scope="session")
-def fitted(matrix: ModuleType, queries: podium.Queries) -> Callable[[str], Any]:
-    """Return a function that fits the ranker of a kind, once."""
+def heavy(queries: podium.Queries) -> podium.Queries:
+    """Return the same lists, two of whose features have heavy tails, one of them on both sides of 0."""
+    features = queries.features.copy()
+    z = (features - features.mean(axis=0)) / features.std(axis=0)
+    features[:, 0], features[:, 4] = np.sinh(4.0 * z[:, 0]), np.exp(3.0 * z[:, 4])
+    return queries.with_features(features.astype(np.float32).astype(np.float64))
+
+
+@pytest.fixture(scope="session")
+def fitted(matrix: ModuleType, queries: podium.Queries, heavy: podium.Queries) -> Callable[..., Any]:
+    """Return a function that fits the ranker of a kind, once; with ``tails`` one that takes logarithms."""
 
     @cache
-    def fit(kind: str) -> Any:
+    def fit(kind: str, tails: bool = False) -> Any:
         ranker = matrix.KINDS[kind]()
         if "ratings" in kind:
             return ranker  # refused whether it is fitted or not
@@ -48,7 +57,11 @@ def fitted(matrix: ModuleType, queries: podium.Queries) -> Callable[[str], Any]:
             module = torch.nn.Sequential(torch.nn.Linear(6, 4), torch.nn.LayerNorm(4), torch.nn.Linear(4, 1))
             ranker = ranker.set_params(scorer=podium.scorers.Torch(module))
             ranker.set_params(trainer=podium.training.Stochastic(epochs=3))
-        return ranker.fit(queries)
+        if not tails:
+            return ranker.fit(queries)
+        ranker.set_params(normalize="robust").fit(heavy)
+        assert np.flatnonzero(ranker.standardization_.log_scale).tolist() == [0, 4]
+        return ranker
 
     return fit
 

@@ -29,6 +29,17 @@ def test_every_kind_is_exported_with_parity_or_refused_with_a_reason(matrix, fit
     assert n_exported >= 3
 
 
+def test_onnx_takes_logarithms(matrix, fitted, heavy, tmp_path):
+    kinds = [kind for kind in matrix.KINDS if kind.startswith(("linear", "networks", "pairwise", "kernel", "PyTorch"))]
+    assert len(kinds) == 5
+    for kind in kinds:
+        model = fitted(kind, tails=True)
+        podium.export(model, tmp_path / "model.onnx", format="onnx")
+        (check,) = podium.check_export(model, tmp_path / "model.onnx", heavy, format="onnx")
+        assert check, f"{kind}: {check}"
+        assert check.largest_difference <= 3e-6 * check.largest_score, kind
+
+
 @pytest.mark.parametrize("normalize", ["minmax", "zscore"])
 @pytest.mark.parametrize("kind", [1, 5, 6, 7, 8], ids=["trees", "network", "potentials", "kernel", "torch"])
 def test_onnx_rescales_within_the_query(matrix, queries, tmp_path, normalize, kind):

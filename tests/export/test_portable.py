@@ -108,7 +108,7 @@ def test_names_of_features(linear, lists) -> None:
 def test_refusals_say_why_and_what_to_do() -> None:
     """Rankers need not be fitted to be refused."""
     for ranker, why, what in (
-        (podium.ListNet(normalize="minmax"), "rescales features within each query", 'normalize="standard"'),
+        (podium.ListNet(normalize="minmax"), "rescales features within each query", 'normalize="robust"'),
         (podium.BoltzRank(pairwise=True), "looking at the other documents", "podium.distill"),
         (podium.Blend([podium.ListNet()]), "looking at the other documents", "podium train DATA --distill"),
         (podium.StructRank(normalize="standard"), "documents it was trained on", "podium.distill"),

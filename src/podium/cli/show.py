@@ -95,7 +95,9 @@ def _normalization(ranker: Any) -> str | None:
     log_scale = getattr(ranker.standardization_, "log_scale", None)
     if log_scale is not None:
         logs = int((log_scale > 0).sum())
-        return f"{how}: by mean and deviation of the training documents, after logarithms of {logs} features"
+        return (
+            f"{how}: by mean and deviation of the training documents, {logs} features as logarithms; part of the model"
+        )
     return f"{how}: by mean and deviation of the training documents; part of the model"
 
 
@@ -119,10 +121,14 @@ def _exports(ranker: Any) -> dict[str, Any]:
 
 def _importances(ranker: Any) -> tuple[list[dict[str, Any]], str]:
     """Return features with their weights or importances, largest first, and what these figures are."""
+    from podium.core.feature_names import term_name
+
     values, kind = _values(ranker)
     if values is None:
         return [], kind
-    names = _names(ranker, len(values))
+    units = getattr(getattr(ranker, "standardization_", None), "log_scale", None)
+    named = getattr(ranker, "feature_names_in_", None)
+    names = [term_name(j, named, units if kind == "weight" else None) for j in range(len(values))]
     order = sorted(range(len(values)), key=lambda j: -abs(float(values[j])))
     return [{"feature": names[j], "value": float(values[j])} for j in order], kind
 
@@ -132,13 +138,6 @@ def _values(ranker: Any) -> tuple[np.ndarray | None, str]:
         return ranker.coef_, "weight"
     importances = getattr(ranker, "feature_importances_", None)
     return (None, "") if importances is None else (importances, "importance")
-
-
-def _names(ranker: Any, n: int) -> list[str]:
-    from podium.core.feature_names import feature_name
-
-    names = getattr(ranker, "feature_names_in_", None)
-    return [feature_name(j, names) for j in range(n)]
 
 
 def _text(name: str, value: Any) -> str:
@@ -185,8 +184,9 @@ def _print_features(facts: dict[str, Any], top: int) -> None:
     rows = [[found["feature"], f"{found['value']:.4g}"] for found in features[:top]]
     print()
     output.print_table(["feature", facts["kind"]], rows, numbers=[1])
-    rescaled = any(word in (facts["normalization"] or "") for word in ("within", "logarithms"))
-    scale = "features after rescaling" if rescaled else "features as they come"
+    normalization = facts["normalization"] or ""
+    scale = "features after rescaling" if "within" in normalization else "features as they come"
+    scale += ", or of their logarithms" * ("logarithms" in normalization)
     note = {
         "weight": f"Weights are those of the {scale}, so they depend on the scale of each feature.",
         "importance": "Importances are shares of the total.",

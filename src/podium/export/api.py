@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from podium.core.atomic import atomic_write
 from podium.export.portable import NotExportable
-from podium.export.target import Target, find, targets
+from podium.export.target import Target, feature_list, find, targets
 
 __all__ = ["export", "export_formats", "export_refusals"]
 
@@ -35,7 +35,7 @@ def export(
     path : path
         FILE, the model as its engine takes it. Where the engine needs more, FILE.README.md says how to use it and
         FILE.features.json holds the feature set, a template to fill in; one that is there already and lists the same
-        features is kept as it is.
+        features is kept as it is, but for the units of logarithms, which belong to the model.
     format : str
         One of ``podium.export_formats(model)``; ``podium export --list`` explains them.
     feature_names : (n_features,) strings, optional
@@ -70,9 +70,14 @@ def export(
     files: dict[Path, str | bytes] = {path: target.write(prepared, checked)}
     for suffix, text in target.companions(prepared, path.name, checked).items():
         files[path.with_name(f"{path.name}.{suffix}")] = text
-    written = [file for file in files if not (file.name.endswith(FEATURES) and _same_features(file, files[file]))]
-    for file in written:
-        content = files[file]
+    written = []
+    for file, content in files.items():
+        if file.name.endswith(FEATURES) and _same_features(file, content):
+            kept = file.read_text(encoding="utf-8")
+            content = _refreshed(kept, content, target)
+            if content == kept:
+                continue
+        written.append(file)
         with atomic_write(file, "wb" if isinstance(content, bytes) else "w") as handle:
             handle.write(content)
     return written
@@ -128,12 +133,29 @@ class _Features(NamedTuple):
 
 
 def _described_features(content: Any) -> _Features:
-    """Return what a feature set says: a list of objects with names, or an object with such a list inside."""
-    outer: set[str] = set()
+    """Return what a feature set says."""
+    features, outer = feature_list(content), set[str]()
     while isinstance(content, dict):
         outer |= content.keys()
         content = content["features"] if "features" in content else content["featureset"]
-    return _Features(outer, set(content[0]), [feature["name"] for feature in content])
+    return _Features(outer, set(features[0]), [feature["name"] for feature in features])
+
+
+def _refreshed(kept: str, template: str | bytes, target: Target) -> str:
+    """Return a feature set that was filled in, with those numbers in it that belong to the model."""
+    there = json.loads(kept)
+    features, wanted = feature_list(there), feature_list(json.loads(template))
+    new = [target.refreshed(*pair) for pair in zip(features, wanted, strict=True)]
+    if new == features:
+        return kept
+    holder = there
+    while isinstance(holder, dict):
+        key = "features" if "features" in holder else "featureset"
+        if isinstance(holder[key], list):
+            holder[key] = new
+            break
+        holder = holder[key]
+    return json.dumps(new if isinstance(there, list) else there, ensure_ascii=False, indent=1) + "\n"
 
 
 class _Room(ModuleType):

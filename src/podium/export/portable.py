@@ -1,7 +1,7 @@
 """Fitted rankers as plain functions of one document's features, which other systems can compute.
 
 Exporters never look at rankers, scorers or models: they are given one of the three classes here, with the features'
-standardization already folded in.
+standardization already folded in. What cannot be folded in are logarithms of features with heavy tails.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class NotExportable(ValueError):  # noqa: N818  it is what the caller reads: a f
 
 @dataclass(frozen=True, eq=False)
 class Linear:
-    """``score = features @ weights + intercept``."""
+    """``score = features @ weights + intercept``, some of the features replaced by logarithms."""
 
     weights: np.ndarray
     """(n_features,) float64."""
@@ -44,6 +44,11 @@ class Linear:
     centers: np.ndarray | None = None
     """(n_features,) float32 numbers that a system with few digits should subtract from the features first: what
     :func:`centers_of` returns. Weights and intercept are those of features from which nothing is subtracted."""
+    logarithms: np.ndarray | None = None
+    """(n_features,) the unit u of features that are first replaced by ``sign(x) log(1 + |x| / u)``; 0 for all others.
+    None if there is none."""
+    negative: np.ndarray | None = None
+    """(n_features,) whether values of these were below 0 in training; None if it is not known."""
     kind: ClassVar[str] = "linear"
 
 
@@ -74,7 +79,9 @@ class Network:
     layers: tuple[Layer, ...]
     feature_names: tuple[str, ...]
     centers: np.ndarray | None = None
-    """As in :class:`Linear`."""
+    """These are as in :class:`Linear`."""
+    logarithms: np.ndarray | None = None
+    negative: np.ndarray | None = None
     kind: ClassVar[str] = "network"
 
 
@@ -128,12 +135,13 @@ def portable(ranker: Any, feature_names: Sequence[str] | None = None) -> Portabl
     portable_kind(ranker)
     ranker._require_fitted()
     names, model, standardization = names_of(ranker, feature_names), ranker.model_, ranker.standardization_
+    logarithms = {} if standardization is None else _logarithms(standardization)
     if isinstance(model, LinearModel):
         weights, shift = _folded(model.coef[:, np.newaxis], standardization)
         centers = centers_of(model.standardization or standardization)
-        return Linear(weights[:, 0], model.intercept + float(shift[0]), names, centers)
+        return Linear(weights[:, 0], model.intercept + float(shift[0]), names, centers, **logarithms)
     if isinstance(model, MLPModel):
-        return Network(_layers(model, standardization), names, centers_of(model.standardization))
+        return Network(_layers(model, standardization), names, centers_of(model.standardization), **logarithms)
     if standardization is not None:
         raise NotExportable(f"{_named(ranker)} standardizes the features of trees, whose thresholds would be rounded")
     if isinstance(model, StepModel):
@@ -150,10 +158,9 @@ def portable_kind(ranker: Any) -> type[Portable]:
         raise NotExportable(
             f"{named} rescales features within each query (normalize={ranker.normalize!r}), and what computes one "
             "document at a time cannot. Train it with "
-            + advice('normalize="standard", or None for trees', "--normalize standard, or none for trees")
+            + advice('normalize="robust", or None for trees', "--normalize robust, or none for trees")
             + f". {_DISTILL}"
         )
-    require_no_logarithms(ranker)
     scorer = ranker._scorer()
     if scorer.listwise:
         raise NotExportable(f"{named} scores a document by looking at the other documents of its list. {_DISTILL}")
@@ -166,18 +173,8 @@ def portable_kind(ranker: Any) -> type[Portable]:
     raise NotExportable(f"{named} has a model of its own kind ({scorer.model_class.__name__}). {_DISTILL}")
 
 
-def require_no_logarithms(ranker: Any) -> None:
-    """Raise NotExportable if a fitted ranker replaces features by logarithms."""
-    standardization = getattr(ranker, "standardization_", None)
-    if standardization is not None and standardization.log_scale is not None:
-        heavy = np.flatnonzero(standardization.log_scale)
-        own = getattr(ranker, "feature_names_in_", None)
-        named = [feature_identifier(int(j), own) for j in heavy[:5]] + ["…"] * (len(heavy) > 5)
-        without = advice('normalize="standard"', "--normalize standard")
-        raise NotExportable(
-            f"{_named(ranker)} takes logarithms of features with heavy tails ({', '.join(named)}), which no format "
-            f"here does. Train it with {without}, or give it logarithms as features. {_DISTILL}"
-        )
+def _logarithms(standardization: Standardization) -> dict[str, Any]:
+    return {"logarithms": standardization.log_scale, "negative": standardization.log_negative}
 
 
 def centers_of(standardization: Standardization | None) -> np.ndarray | None:
@@ -254,16 +251,6 @@ def _folded(weights: np.ndarray, standardization: Standardization | None) -> tup
         return weights, np.zeros(weights.shape[1])
     scaled = weights * standardization.inverse_scale[:, np.newaxis]
     return scaled, -(standardization.mean @ scaled)
-
-
-_ZERO = float(np.float32(1e-35))
-"""LightGBM takes numbers up to this size for 0 before it compares them, and separates 0 from others by it."""
-
-
-def _without_small_numbers(forest: Forest) -> Forest:
-    """Return the trees for systems that compare numbers as they are: -1e-35, which counts as 0, must go right."""
-    negative = (forest.threshold == -_ZERO) & ~forest.categorical
-    return replace(forest, threshold=np.where(negative, np.nextafter(-_ZERO, -np.inf), forest.threshold))
 
 
 def _layers(model: MLPModel, standardization: Standardization | None) -> tuple[Layer, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -31,6 +32,8 @@ class Target:
     companions: Callable[[Any, str, Options], dict[str, str]] = lambda model, file, options: {}
     """``companions(model, file, options)``: texts by suffix, such as ``README.md`` for FILE.README.md; ``file`` is the
     name of FILE without its folder. ``features.json`` is kept if it exists and lists the same features."""
+    refreshed: Callable[[dict[str, Any], dict[str, Any]], dict[str, Any]] = lambda there, wanted: there
+    """``refreshed(there, wanted)``: a feature of such a file, with what must be as in this model's template."""
     options: Mapping[str, str] = field(default_factory=dict)
     """Options of :func:`podium.export` by name, each with a line of help. ``name``, what the engine calls the model, is
     that of the file by default."""
@@ -93,6 +96,18 @@ class Target:
             raise NotExportable(
                 f"{self.title} cannot treat zero as missing, as this model does: train it without zero_as_missing"
             )
+
+
+def feature_list(content: Any) -> list[dict[str, Any]]:
+    """Return the features in FILE.features.json: a list of objects with names, or an object with such a list inside."""
+    while isinstance(content, dict):
+        content = content["features"] if "features" in content else content["featureset"]
+    return list(content)
+
+
+def read_features(path: Path) -> list[dict[str, Any]]:
+    """Return the features that are written beside the model in ``path``."""
+    return feature_list(json.loads(path.with_name(f"{path.name}.features.json").read_text(encoding="utf-8")))
 
 
 ZERO_IS_MISSING, NAN_IS_MISSING = 1, 2

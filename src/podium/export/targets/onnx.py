@@ -27,7 +27,6 @@ from podium.export.portable import (
     names_of,
     portable,
     portable_kind,
-    require_no_logarithms,
     require_ranker,
     unwrapped,
 )
@@ -65,7 +64,6 @@ def accepts(ranker: Any) -> Any:
     """Return the kind of a ranker's model; raise NotExportable if ONNX has no place for it."""
     ranker = unwrapped(ranker)
     require_ranker(ranker)
-    require_no_logarithms(ranker)
     model_class = ranker._scorer().model_class
     return model_class if issubclass(model_class, _OWN) else portable_kind(_per_document(ranker))
 
@@ -100,14 +98,15 @@ def write(model: OnnxModel, options: Options) -> bytes:
     if isinstance(body, Trees):
         scores = graph.forest(graph.as_double(features), body.forest)
     elif isinstance(body, Linear):
-        scores = graph.dense(graph.as_double(features), body.weights[:, np.newaxis], np.array([body.intercept]))
+        values = graph.logarithms(graph.as_double(features), body.logarithms)
+        scores = graph.dense(values, body.weights[:, np.newaxis], np.array([body.intercept]))
     elif isinstance(body, Network):
-        scores = graph.as_double(features)
+        scores = graph.logarithms(graph.as_double(features), body.logarithms)
         for layer in body.layers:
             scores = graph.dense(scores, layer.weights, layer.bias)
             scores = scores if layer.activation == "linear" else graph.add(layer.activation.capitalize(), scores)
     elif isinstance(body, PotentialsModel):
-        scores = graph.potentials(graph.as_double(features), body)
+        scores = graph.potentials(graph.standardized(graph.as_double(features), model.standardization), body)
     elif isinstance(body, KernelModel):
         scores = graph.kernel_regression(graph.standardized(graph.as_double(features), model.standardization), body)
     else:
@@ -148,7 +147,17 @@ class _Graph:
     def standardized(self, x: str, by: Standardization | None) -> str:
         if by is None:
             return x
+        x = self.logarithms(x, by.log_scale)
         return self.add("Mul", self.add("Sub", x, self.constant(by.mean)), self.constant(by.inverse_scale))
+
+    def logarithms(self, x: str, units: np.ndarray | None) -> str:
+        """Replace columns of float64 that have a unit u by sign(x) log(1 + |x| / u)."""
+        if units is None:
+            return x
+        heavy, one = units > 0, self.constant(1.0)
+        ratio = self.add("Div", self.add("Abs", x), self.constant(np.where(heavy, units, 1.0)))
+        logs = self.add("Mul", self.add("Sign", x), self.add("Log", self.add("Add", one, ratio)))
+        return self.add("Where", self.constant(heavy, np.bool_), logs, x)
 
     def rescaled(self, x: str, how: str) -> str:
         """Rescale each column as :mod:`podium.data.normalize` does for float32 features."""
@@ -298,6 +307,8 @@ class _Graph:
     def torch_module(self, x: str, model: TorchModel, by: Standardization | None, n_features: int) -> str:
         """Add the nodes that PyTorch makes of a module, and those that standardize features before it in float32."""
         if by is not None:
+            if by.log_scale is not None:
+                x = self.cast(self.logarithms(self.as_double(x), by.log_scale), "FLOAT")
             mean, inverse_scale = (self.constant(values, np.float32) for values in (by.mean, by.inverse_scale))
             x = self.add("Mul", self.add("Sub", x, mean), inverse_scale)
         graph = self.onnx.load_from_string(torch_bytes(model, n_features, _OPSET)).graph

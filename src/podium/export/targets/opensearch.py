@@ -2,7 +2,7 @@
 
 The plugin computes in float32 and sends a value left that is *below* the ``split_condition`` of its ``xgboost+json``
 models, so each threshold becomes the next float32. RankLib's trees compare by "at most" instead. Neither knows missing
-values: a feature without a value is 0.
+values: a feature without a value is 0. Models take no logarithms; the feature set does, in derived features.
 """
 
 from __future__ import annotations
@@ -15,12 +15,13 @@ from typing import Any
 
 import numpy as np
 
+from podium.export.logarithms import derived_features, names_of_logarithms, of_derived
 from podium.export.missing import goes_left_if_missing
 from podium.export.nested import Node, evaluate, nested_trees
 from podium.export.notes import described, on_centers, on_intercept, on_missing_values, page, request
 from podium.export.portable import Linear, Portable, Trees
 from podium.export.single_precision import above32, floor32, require_float32, shortest, sums32
-from podium.export.target import Options, Target, register
+from podium.export.target import Options, Target, read_features, register
 
 _TITLE = "the learning-to-rank plugin"
 LINEAR, XGBOOST, RANKLIB = "model/linear", "model/xgboost+json", "model/ranklib"
@@ -28,9 +29,11 @@ LINEAR, XGBOOST, RANKLIB = "model/linear", "model/xgboost+json", "model/ranklib"
 
 def _write(model: Portable, options: Options) -> str:
     kind = _type(model, options)
+    order = _order(model)
+    model = of_derived(model, split=False) if isinstance(model, Linear) else model
     require_float32(model.weights if isinstance(model, Linear) else model.forest.leaf_value, "a weight", _TITLE)  # type: ignore[union-attr]
     if kind == RANKLIB:
-        definition = ranklib_text(model)
+        definition = ranklib_text(model, order)
     elif isinstance(model, Linear):
         definition = json.dumps(dict(zip(model.feature_names, model.weights.tolist(), strict=True)))
     else:
@@ -44,6 +47,15 @@ def _write(model: Portable, options: Options) -> str:
         }
     content = {"model": {"name": options["name"], "model": stored}}
     return json.dumps(content, ensure_ascii=False, indent=1) + "\n"
+
+
+def _order(model: Portable) -> list[int]:
+    """Return the number of each of the model's features in the feature set, from 1: derived ones come last."""
+    order = list(range(1, len(model.feature_names) + 1))
+    if isinstance(model, Linear):
+        for place, derived in enumerate(derived_features(model, split=False), start=len(order) + 1):
+            order[derived.column] = place
+    return order
 
 
 def _type(model: Portable, options: Options) -> str:
@@ -92,10 +104,12 @@ def _set_depths(root: Node) -> None:
             waiting += [(child, depth + 1) for child in node["children"]]
 
 
-def ranklib_text(model: Any) -> str:
+def ranklib_text(model: Any, order: list[int]) -> str:
     """Return the model in RankLib's own text; features are numbered from 1 in the order of the feature set."""
     if isinstance(model, Linear):
-        terms = (f"{j}:{shortest(weight)}" for j, weight in enumerate(model.weights, start=1))
+        weights = dict(zip(order, model.weights, strict=True))
+        numbers = range(1, max(order, default=0) + 1)
+        terms = (f"{j}:{shortest(weights.get(j, np.float64(0.0)))}" for j in numbers)
         return "## Coordinate Ascent\n" + " ".join(terms) + "\n"
     forest = model.forest
     thresholds = floor32(forest.threshold)
@@ -131,6 +145,16 @@ def _companions(model: Portable, file: str, options: Options) -> dict[str, str]:
         }
         for feature in model.feature_names
     ]
+    derived = derived_features(model, split=False) if isinstance(model, Linear) else []
+    features += [
+        {
+            "name": feature.name,
+            "params": [],
+            "template_language": _DERIVED,
+            "template": _expression(model.feature_names[feature.column], feature.unit),
+        }
+        for feature in derived
+    ]
     search = {
         "query": {"match": {"title": "your query"}},
         "rescore": {
@@ -147,9 +171,11 @@ def _companions(model: Portable, file: str, options: Options) -> dict[str, str]:
     sections = [
         (
             "1. Features",
-            f"`{file}.features.json` is the feature set; each of its {len(features)} features is a template that reads "
-            "the numeric field of the feature's name. Replace it by the query whose score is the feature, for example "
-            '`{"match": {"title": "{{keywords}}"}}`. Keep names and order. Then (once per cluster, `curl -X PUT '
+            f"`{file}.features.json` is the feature set; each of its {len(model.feature_names)} features is a template "
+            "that reads the numeric field of the feature's name. Replace it by the query whose score is the feature, "
+            'for example `{"match": {"title": "{{keywords}}"}}`. Keep names and order. '
+            + _on_derived(len(derived))
+            + "Then (once per cluster, `curl -X PUT "
             f"{server}/_ltr` makes the store):\n\n"
             + request(f"{post} {server}/_ltr/_featureset/{featureset} --data-binary @{file}.features.json"),
         ),
@@ -175,21 +201,65 @@ def _companions(model: Portable, file: str, options: Options) -> dict[str, str]:
     }
 
 
+_DERIVED = "derived_expression"
+_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
+
+
+def _expression(name: str, unit: float) -> str:
+    """Return sign(x) log(1 + |x| / unit) as an expression of Lucene's."""
+    if not _IDENTIFIER.fullmatch(name):
+        raise ValueError(
+            f"the model takes the logarithm of {name!r}, and expressions of the plugin can only name features that "
+            "are words of letters, digits and underscores: give other names with feature_names (--feature-names FILE)"
+        )
+    return f"{name} < 0 ? -ln(1 - {name} / {unit!r}) : ln(1 + {name} / {unit!r})"
+
+
+_UNIT = re.compile(r" / ([-+.\de]+)\)$")
+
+
+def _on_derived(n: int) -> str:
+    if n == 0:
+        return ""
+    return (
+        f"After them come {n} derived features, logarithms of features with heavy tails, which the model uses in their "
+        "place; leave them as they are. "
+    )
+
+
+def _refreshed(there: Node, wanted: Node) -> Node:
+    return wanted if wanted["template_language"] == _DERIVED else there
+
+
+def _with_logarithms(path: Path, names: list[str] | None, rows: np.ndarray) -> np.ndarray:
+    """Return the features of the model by name, or all of the feature set, some of which are logarithms."""
+    if names is not None and "log_" not in "".join(names):
+        return rows
+    features = read_features(path)
+    given = [feature["name"] for feature in features[: rows.shape[1]]]
+    values = {name: rows[:, j] for j, name in enumerate(given)}
+    places = names_of_logarithms(tuple(given))
+    for feature in features[rows.shape[1] :]:
+        unit, x = _UNIT.search(feature["template"]), rows[:, places[feature["name"]][0]].astype(np.float64)
+        assert unit is not None
+        values[feature["name"]] = np.copysign(np.log(1 + np.abs(x) / float(unit[1])), x).astype(np.float32)
+    return np.column_stack([values[name] for name in (values if names is None else names)])
+
+
 def _emulate(path: Path, X: np.ndarray) -> np.ndarray:
     stored = json.loads(path.read_text(encoding="utf-8"))["model"]["model"]
     rows = np.nan_to_num(np.array(X, np.float32), nan=0.0, posinf=np.inf, neginf=-np.inf)
     if stored["type"] == RANKLIB:
-        return _emulate_ranklib(stored["definition"], rows)
+        return _emulate_ranklib(stored["definition"], _with_logarithms(path, None, rows))
     definition = json.loads(stored["definition"])
     if stored["type"] == LINEAR:
+        rows = _with_logarithms(path, list(definition), rows)
         for name, normalizer in stored.get("feature_normalizers", {}).items():
             how = {key: np.float32(value) for key, value in normalizer["standard"].items()}
             column = list(definition).index(name)
             rows[:, column] = (rows[:, column] - how["mean"]) / how["standard_deviation"]
         return sums32((rows * np.array(list(definition.values()), np.float32)).T, np.zeros(len(rows)))
-    features = path.with_name(f"{path.name}.features.json")
-    names = [feature["name"] for feature in json.loads(features.read_text(encoding="utf-8"))["featureset"]["features"]]
-    columns = {name: j for j, name in enumerate(names)}
+    columns = {feature["name"]: j for j, feature in enumerate(read_features(path))}
 
     def goes_left(node: Node, rows: np.ndarray) -> np.ndarray:
         return np.float32(node["split_condition"]) > rows[:, columns[node["split"]]]
@@ -233,6 +303,7 @@ for _name, _engine in (("opensearch", "OpenSearch"), ("elasticsearch", "Elastics
                 "type": f"{RANKLIB}, RankLib's text, in place of {LINEAR} or {XGBOOST}",
             },
             emulate=_emulate,
+            refreshed=_refreshed,
             precision=np.float32,
             constant_omitted=True,
         )

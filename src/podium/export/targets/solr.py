@@ -2,22 +2,25 @@
 
 Solr computes in float32. It adds 1e-6 to each threshold as it loads a tree and sends a value left that is at most the
 sum, so thresholds are written lower by that much (:func:`before_slack`). Matrices of networks must not hold whole
-numbers. Its linear models have no intercept.
+numbers. Its linear models have no intercept. Its models take no logarithms, so function queries in the feature set do;
+the score of a query is never negative, so logarithms of values below 0 are features of their own.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from podium.export.logarithms import Derived, derived_features, names_of_logarithms, of_derived
 from podium.export.nested import Node, evaluate, nested_trees
 from podium.export.notes import described, on_centers, on_intercept, on_missing_values, page, request
 from podium.export.portable import Linear, Network, Portable, Trees
 from podium.export.single_precision import at_ordinal, floor32, ordinal, require_float32, shortest, sums32
-from podium.export.target import Options, Target, register
+from podium.export.target import Options, Target, read_features, register
 from podium.numerics.trees.forest import Forest
 
 SLACK = np.float32(1e-6)
@@ -74,6 +77,7 @@ _LARGEST = 126
 
 def _write(model: Portable, options: Options) -> str:
     name = options["name"]
+    model = model if isinstance(model, Trees) else of_derived(model, split=True)
     content = {
         "store": options.get("store", name),
         "name": name,
@@ -144,17 +148,29 @@ def _companions(model: Portable, file: str, options: Options) -> dict[str, str]:
         }
         for feature in model.feature_names
     ]
+    derived = [] if isinstance(model, Trees) else derived_features(model, split=True)
+    features += [
+        {
+            "store": store,
+            "name": feature.name,
+            "class": f"{_PACKAGE}.feature.SolrFeature",
+            "params": {"q": _function(model.feature_names[feature.column], feature)},
+        }
+        for feature in derived
+    ]
     collection = "http://localhost:8983/solr/COLLECTION"
     put = "curl -X PUT -H 'Content-type: application/json'"
     sections = [
         (
             "1. Features",
-            f"`{file}.features.json` names the {len(features)} features of the model; each is a template that reads "
-            "the field of the feature's name. Replace class and params by what computes the feature in your "
-            'collection, for example `"class": "org.apache.solr.ltr.feature.SolrFeature", "params": {"q": '
+            f"`{file}.features.json` names the {len(model.feature_names)} features that the model was trained on; each "
+            "is a template that reads the field of the feature's name. Replace class and params by what computes it in "
+            'your collection, for example `"class": "org.apache.solr.ltr.feature.SolrFeature", "params": {"q": '
             '"{!edismax qf=title}${query}"}` for a match with the query or '
             '`"class": "org.apache.solr.ltr.feature.OriginalScoreFeature", "params": {}` for the score of the first '
-            "search. Then put them into the feature store:\n\n"
+            "search. "
+            + _on_derived(model, derived)
+            + "Then put them into the feature store:\n\n"
             + request(f"{put} {collection}/schema/feature-store --data-binary @{file}.features.json"),
         ),
         (
@@ -192,11 +208,49 @@ def _companions(model: Portable, file: str, options: Options) -> dict[str, str]:
     }
 
 
+def _function(field: str, derived: Derived) -> str:
+    """Return the function query of a logarithm."""
+    named = f"field({json.dumps(field, ensure_ascii=False)})"
+    value = f"product(-1,{named})" if derived.minus else named
+    return f"{{!func}}ln(sum(1,div(max({value},0),{shortest(np.float32(derived.unit))})))"
+
+
+_UNIT = re.compile(r"[-+.\deE]+(?=\)\)\)$)")
+"""The unit at the end of such a query."""
+
+
+def _refreshed(there: Node, wanted: Node) -> Node:
+    """Return a feature that was filled in, with the unit of the logarithm that this model takes."""
+    template = wanted["params"].get("q", "")
+    if not template.startswith("{!func}ln("):
+        return there
+    query, unit = str(there.get("params", {}).get("q")), _UNIT.search(template)
+    assert unit is not None
+    if _UNIT.search(query) is None:
+        raise ValueError(
+            f"the feature {wanted['name']!r} must end like {template!r}, so that its unit can be replaced: {query!r}"
+        )
+    return {**there, "params": {**there["params"], "q": _UNIT.sub(unit[0], query)}}
+
+
+def _on_derived(model: Portable, derived: list[Derived]) -> str:
+    """Return what to know about logarithms in the feature set."""
+    if not derived:
+        return ""
+    names = ", ".join(f"`{feature.name}`" for feature in derived[:3]) + ", …" * (len(derived) > 3)
+    return (
+        f"The last {len(derived)} ({names}) are logarithms of features with heavy tails, which the model uses in their "
+        "place: function queries of the same field. If such a feature is computed by a query, write `query({!edismax "
+        'qf=title v="${query}"})` where the function has `field("…")`, and leave the numbers as they are. '
+    )
+
+
 def _emulate(path: Path, X: np.ndarray) -> np.ndarray:
     content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     names = [feature["name"] for feature in content["features"]]
     columns = {name: j for j, name in enumerate(names)}
     rows, params = np.nan_to_num(np.array(X, np.float32), nan=0.0, posinf=np.inf, neginf=-np.inf), content["params"]
+    rows = _with_logarithms(path, names, rows)
     for column, feature in enumerate(content["features"]):
         if "norm" in feature:
             norm = feature["norm"]["params"]
@@ -227,6 +281,25 @@ def _emulate(path: Path, X: np.ndarray) -> np.ndarray:
     return sums32(list(leaves), np.zeros(len(rows)))
 
 
+def _with_logarithms(path: Path, names: list[str], rows: np.ndarray) -> np.ndarray:
+    """Return the features of the model, some of which are logarithms that the feature set defines."""
+    features = read_features(path) if "log_" in "".join(names) else []
+    given, derived = features[: rows.shape[1]], {feature["name"]: feature for feature in features[rows.shape[1] :]}
+    places = names_of_logarithms(tuple(feature["name"] for feature in given))
+    values = []
+    for j, name in enumerate(names):
+        if name not in derived:
+            values.append(rows[:, j])
+            continue
+        column, minus = places[name]
+        unit = _UNIT.search(derived[name]["params"]["q"])
+        assert unit is not None
+        size = np.maximum(-rows[:, column] if minus else rows[:, column], np.float32(0))
+        with np.errstate(over="ignore"):
+            values.append(np.log((np.float32(1) + size / np.float32(unit[0])).astype(np.float64)).astype(np.float32))
+    return np.column_stack(values)
+
+
 def _activated(values: np.ndarray, activation: str) -> np.ndarray:
     if activation == "tanh":
         return np.tanh(values.astype(np.float64)).astype(np.float32)
@@ -245,6 +318,7 @@ register(
             "store": "the feature store that the model's features are in; by default the model's name",
         },
         emulate=_emulate,
+        refreshed=_refreshed,
         precision=np.float32,
         constant_omitted=True,
     )

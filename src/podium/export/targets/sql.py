@@ -64,6 +64,16 @@ def linear_expression(weights: np.ndarray, intercept: float, columns: Sequence[s
     return _joined(terms, " +\n")
 
 
+def logarithm_expression(unit: float, column: str) -> str:
+    """Return sign(x) log(1 + |x| / unit); of NULL it is NULL.
+
+    >>> logarithm_expression(0.5, "a")
+    'CASE WHEN a < 0 THEN -LN(1e0 - a / 5e-1) ELSE LN(1e0 + a / 5e-1) END'
+    """
+    ratio = f"{column} / {number(unit)}"
+    return f"CASE WHEN {column} < 0 THEN -LN(1e0 - {ratio}) ELSE LN(1e0 + {ratio}) END"
+
+
 def forest_expression(forest: Forest, columns: Sequence[str]) -> str:
     """Return the sum of the trees, each a CASE."""
     missing_left = goes_left_if_missing(forest)
@@ -156,6 +166,11 @@ _SELECT_USE = "`{file}` is a query: it returns all columns of the table, and the
 _NULLS = "NULL is a missing value, which the model's trees send to the side chosen in training. NaN is not NULL."
 _AS_ZERO = "The model was trained without missing values: NULL counts as 0. NaN is not NULL."
 _NO_SCORE = "The model knows no missing values: where a feature is NULL, so is the score."
+_LN = (
+    "Features with heavy tails are taken as logarithms, LN(x). SQLite has this function if it was compiled with "
+    "`SQLITE_ENABLE_MATH_FUNCTIONS`, as the command line's usually is; else register one (Python: "
+    '`connection.create_function("LN", 1, math.log, deterministic=True)`).'
+)
 _QUOTES = (
     "The columns must exist and be numbers. SQLite takes a quoted name that is no column for a text, without an error; "
     "in the form of a query (option `table`) names are bound to the table, and a missing column is an error."
@@ -166,6 +181,9 @@ def write(model: Linear | Trees, options: Options) -> str:
     table = options.get("table")
     columns = [f"{_ALIAS}.{quoted(name)}" if table else quoted(name) for name in model.feature_names]
     if isinstance(model, Linear):
+        if model.logarithms is not None:
+            pairs = zip(model.logarithms.tolist(), columns, strict=True)
+            columns = [logarithm_expression(unit, column) if unit else column for unit, column in pairs]
         expression = linear_expression(model.weights, model.intercept, columns)
     else:
         expression = forest_expression(model.forest, columns)
@@ -179,7 +197,8 @@ def companions(model: Linear | Trees, file: str, options: Options) -> dict[str, 
     nulls = _NO_SCORE
     if isinstance(model, Trees):
         nulls = _NULLS if (model.forest.missing != NEVER).any() else _AS_ZERO
-    return beside(model.feature_names, file, "a ranking model for SQL", usage, [nulls, _QUOTES])
+    notes = [nulls, _QUOTES, *([_LN] if isinstance(model, Linear) and model.logarithms is not None else [])]
+    return beside(model.feature_names, file, "a ranking model for SQL", usage, notes)
 
 
 def run_sqlite(path: Path, X: np.ndarray) -> np.ndarray:
@@ -195,7 +214,16 @@ def run_sqlite(path: Path, X: np.ndarray) -> np.ndarray:
         rows = ([None if x != x else x for x in row] for row in X[:, list(names.values())].tolist())
         numbered = ([i, *row] for i, row in enumerate(rows))
         connection.executemany(f"INSERT INTO documents VALUES ({places})", numbered)
+        if "LN(" in query:
+            _require_ln(connection)
         return _in_order(connection.execute(query).fetchall())
+
+
+def _require_ln(connection: Any) -> None:
+    """Register LN where this SQLite was compiled without mathematical functions."""
+    known = connection.execute("SELECT 1 FROM pragma_function_list WHERE name = 'ln'").fetchone()
+    if known is None:
+        connection.create_function("LN", 1, lambda x: None if x is None else math.log(x), deterministic=True)
 
 
 def run_duckdb(path: Path, X: np.ndarray) -> np.ndarray:

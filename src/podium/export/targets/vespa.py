@@ -27,10 +27,20 @@ _MISSING = ("None", "Zero", "NaN")
 def _write(model: Portable, options: Options) -> str:
     _require_names(model.feature_names)
     if isinstance(model, Linear):
-        terms = [f"{_number(weight)} * {name}" for name, weight in zip(model.feature_names, model.weights, strict=True)]
+        units = np.zeros(len(model.weights)) if model.logarithms is None else model.logarithms
+        features = zip(model.feature_names, model.weights, units.tolist(), strict=True)
+        terms = [f"{_number(weight)} * {_logarithm(name, unit)}" for name, weight, unit in features]
         return " + \n".join([*terms, _number(model.intercept)]) + "\n"
     assert isinstance(model, Trees)
     return json.dumps(_dump(model), ensure_ascii=False) + "\n"
+
+
+def _logarithm(name: str, unit: float) -> str:
+    """Return a feature, or sign(x) log(1 + |x| / unit) where it has a unit; log is the natural one."""
+    return name if unit == 0 else f"if({name} < 0, -log(1 - {name} / {unit!r}), log(1 + {name} / {unit!r}))"
+
+
+_UNIT = re.compile(r"\* if\(.* / ([-+.\de]+)\)\)$")
 
 
 def _require_names(names: tuple[str, ...]) -> None:
@@ -121,6 +131,10 @@ def _companions(model: Portable, file: str, options: Options) -> dict[str, str]:
         ("3. Rerank", request(query)),
     ]
     notes = ["Vespa computes in double precision: scores are Podium's."]
+    if isinstance(model, Linear) and model.logarithms is not None:
+        notes.append(
+            f"{(model.logarithms > 0).sum()} features with heavy tails are taken as logarithms; expressions do that."
+        )
     if isinstance(model, Trees):
         notes += [
             "Each threshold in the file is the next number after the model's: Vespa's importer sends a value left that "
@@ -140,7 +154,10 @@ def _emulate(path: Path, X: np.ndarray) -> np.ndarray:
         *terms, intercept = [term.strip() for term in text.split(" + \n")]
         scores = np.zeros(len(rows))
         for j, term in enumerate(terms):
-            scores = scores + float(term.partition(" * ")[0].strip("()")) * rows[:, j]
+            unit, values = _UNIT.search(term), rows[:, j]
+            if unit is not None:
+                values = np.copysign(np.log(1 + np.abs(values) / float(unit[1])), values)
+            scores = scores + float(term.partition(" * ")[0].strip("()")) * values
         return scores + float(intercept.strip("()"))
 
     def goes_left(node: Node, rows: np.ndarray) -> np.ndarray:
