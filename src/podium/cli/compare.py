@@ -1,17 +1,8 @@
-"""``podium compare``: methods on the same folds, a table, and a report."""
+"""Train, select and test methods on the same folds.
 
-from __future__ import annotations
-
-import argparse
-from pathlib import Path
-
-from podium.cli import options, output
-
-HELP = "train, select and test methods on the same folds"
-DESCRIPTION = """\
 Compare methods on the same folds. Hyper-parameters are selected on the validation part alone; the test part is
-evaluated once. Finished trials are stored: give the same command again to continue a run that was stopped."""
-EXAMPLES = """\
+evaluated once. Finished trials are stored: give the same command again to continue a run that was stopped.
+
 examples:
   podium compare
   podium compare OHSUMED --convention letor --metrics ndcg@1,ndcg@5,ndcg@10,map
@@ -25,7 +16,15 @@ examples:
   podium compare OHSUMED --json > results.json
 
 The floor of every table, best-feature and random, is always included.
-Exit code 1 means that a method failed; its row says why, the others are complete."""
+Exit code 1 means that a method failed; its row says why, the others are complete.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from podium.cli import options, output
 
 
 def configure(parser: options.Parser) -> None:

@@ -1,4 +1,14 @@
-"""``podium compile``: fill the cache of compiled functions, for container images."""
+"""Compile what serving a model needs, so that processes start quickly.
+
+Compile the functions that podium.serving needs for a model and keep them beside the installed package, or in
+$NUMBA_CACHE_DIR; the folder may be read-only afterwards. Run it where the model will be served, for instance when
+building a container image: the cache holds code for this processor and these versions of Python and Numba. Models
+without trees have nothing to compile.
+
+examples:
+  podium compile model.podium
+  NUMBA_CACHE_DIR=/srv/cache podium compile model.podium
+"""
 
 from __future__ import annotations
 
@@ -6,17 +16,6 @@ import argparse
 import time
 
 from podium.cli import options
-
-HELP = "compile what serving a model needs, so that processes start quickly"
-DESCRIPTION = """\
-Compile the functions that podium.serving needs for a model and keep them beside the installed package, or in
-$NUMBA_CACHE_DIR; the folder may be read-only afterwards. Run it where the model will be served, for instance when
-building a container image: the cache holds code for this processor and these versions of Python and Numba. Models
-without trees have nothing to compile."""
-EXAMPLES = """\
-examples:
-  podium compile model.podium
-  NUMBA_CACHE_DIR=/srv/cache podium compile model.podium"""
 
 
 def configure(parser: options.Parser) -> None:

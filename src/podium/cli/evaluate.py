@@ -1,4 +1,20 @@
-"""``podium evaluate``: metrics of scores or of a TREC run."""
+"""Evaluate scores, or a TREC run.
+
+Evaluate scores against the grades in DATA, or a TREC run against relevance judgments. Each figure is printed with the
+convention it follows and its 95 % bootstrap interval over queries.
+
+examples:
+  podium evaluate test.txt scores.txt --convention letor
+  podium evaluate test.txt scores.txt --metrics ndcg@1,ndcg@10,map,mrr --per-query
+  podium evaluate test.txt scores.txt --metrics ndcg@10,mine:clicks     (clicks is a function in mine.py)
+  podium rank model.podium test.txt | podium evaluate test.txt -
+  podium evaluate test.txt scores.txt --groups hosts.txt --per-group 2
+  podium evaluate data.txt podium-runs/data/runs/listnet.run            (a TREC run of DATA's documents)
+  podium evaluate --qrels qrels.txt --run run.trec --metrics bpref,map
+  podium evaluate --list-metrics
+
+The default convention is trec with --qrels, otherwise standard.
+"""
 
 from __future__ import annotations
 
@@ -12,23 +28,6 @@ from podium.cli import options, output
 if TYPE_CHECKING:
     from podium.data.queries import Queries
     from podium.metrics import Evaluation
-
-HELP = "evaluate scores, or a TREC run"
-DESCRIPTION = """\
-Evaluate scores against the grades in DATA, or a TREC run against relevance judgments. Each figure is printed with the
-convention it follows and its 95 % bootstrap interval over queries."""
-EXAMPLES = """\
-examples:
-  podium evaluate test.txt scores.txt --convention letor
-  podium evaluate test.txt scores.txt --metrics ndcg@1,ndcg@10,map,mrr --per-query
-  podium evaluate test.txt scores.txt --metrics ndcg@10,mine:clicks     (clicks is a function in mine.py)
-  podium rank model.podium test.txt | podium evaluate test.txt -
-  podium evaluate test.txt scores.txt --groups hosts.txt --per-group 2
-  podium evaluate data.txt podium-runs/data/runs/listnet.run            (a TREC run of DATA's documents)
-  podium evaluate --qrels qrels.txt --run run.trec --metrics bpref,map
-  podium evaluate --list-metrics
-
-The default convention is trec with --qrels, otherwise standard."""
 
 
 def configure(parser: options.Parser) -> None:

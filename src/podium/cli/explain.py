@@ -1,4 +1,16 @@
-"""``podium explain``: why a model ranks one document above another."""
+"""Say why a model ranks one document above another.
+
+Show what each feature contributes to the difference between the scores of two documents of a query: exactly for linear
+models and rules, SHAP values for trees, Shapley values or integrated gradients for the others. The contributions add up
+to the difference.
+
+examples:
+  podium explain model.podium test.txt --query 42                          the first two of the ranking
+  podium explain model.podium test.txt --query 42 --documents doc7 doc12
+  podium explain model.podium test.txt --query 42 --documents 1 5          the query's first and fifth row in DATA
+  podium explain model.podium test.txt --query 42 --documents doc7         against the mean of the query's documents
+  podium explain model.podium test.txt --query 42 --html why.html
+"""
 
 from __future__ import annotations
 
@@ -9,19 +21,6 @@ from podium.cli import options, output
 
 if TYPE_CHECKING:
     from podium.data.queries import Queries
-
-HELP = "say why a model ranks one document above another"
-DESCRIPTION = """\
-Show what each feature contributes to the difference between the scores of two documents of a query: exactly for linear
-models and rules, SHAP values for trees, Shapley values or integrated gradients for the others. The contributions add up
-to the difference."""
-EXAMPLES = """\
-examples:
-  podium explain model.podium test.txt --query 42                          the first two of the ranking
-  podium explain model.podium test.txt --query 42 --documents doc7 doc12
-  podium explain model.podium test.txt --query 42 --documents 1 5          the query's first and fifth row in DATA
-  podium explain model.podium test.txt --query 42 --documents doc7         against the mean of the query's documents
-  podium explain model.podium test.txt --query 42 --html why.html"""
 
 
 def configure(parser: options.Parser) -> None:

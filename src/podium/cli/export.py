@@ -1,18 +1,9 @@
-"""``podium export``: a model in the format of a search engine or another library."""
+"""Write a model in the format of a search engine, of ONNX, XGBoost, LightGBM or SQL.
 
-from __future__ import annotations
-
-import argparse
-from typing import Any
-
-from podium.cli import options, output
-
-HELP = "write a model in the format of a search engine, of ONNX, XGBoost, LightGBM or SQL"
-DESCRIPTION = """\
 Write a saved model in the format of a search engine or another library. Beside FILE go FILE.README.md, which says how
 to use it, and FILE.features.json, the features that the model expects. --check scores documents in Python and in the
-target and compares: exit code 1 if any two documents of a query come in a different order there."""
-EXAMPLES = """\
+target and compares: exit code 1 if any two documents of a query come in a different order there.
+
 examples:
   podium export --list                                         the formats, and what they take
   podium export --list model.podium                            which of them take this model, and why not the others
@@ -21,7 +12,15 @@ examples:
   podium export model.podium --format sql --set table=documents -o score.sql
 
 Where the target runs in Python (onnxruntime, XGBoost, LightGBM, SQLite, DuckDB), --check uses it; for search engines it
-reads FILE back and computes as the engine does. Scores that float32 does not tell apart count as tied."""
+reads FILE back and computes as the engine does. Scores that float32 does not tell apart count as tied.
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from podium.cli import options, output
 
 
 def configure(parser: options.Parser) -> None:

@@ -1,4 +1,18 @@
-"""``podium join``: training data from the rows that a search engine logged and their judgments."""
+"""Make training data of features that a search engine logged and their judgments.
+
+Join features that a search engine logged with relevance judgments. LOGGED are responses of Solr with [features], of
+OpenSearch or Elasticsearch with _ltrlog, or JSON lines {"query": …, "document": …, "features": …}, any number per file,
+plain or gzipped. Ids are compared as text. DATA is written as Parquet, CSV or, with any other name, as LETOR text.
+
+examples:
+  podium join logged.json --judgments qrels.txt -o data.parquet
+  podium join logs/*.json.gz --judgments grades.csv --query-pattern '{query}.json.gz' -o data.txt
+  podium join rambo.json --query rambo --judgments grades.csv --unjudged zero -o data.csv
+
+A response belongs to the query that is found first: --query; the file's name by --query-pattern; around the response,
+{"query": "ID", "response": …}; Solr's echoed parameter, or a field of its documents, named qid (--query-field names
+another); in OpenSearch and Elasticsearch, a log or a named query called qid:ID.
+"""
 
 from __future__ import annotations
 
@@ -11,21 +25,6 @@ from podium.cli import options, output
 if TYPE_CHECKING:
     from podium.data.io.judgments import Joined
     from podium.data.io.logged import Log
-
-HELP = "make training data of features that a search engine logged and their judgments"
-DESCRIPTION = """\
-Join features that a search engine logged with relevance judgments. LOGGED are responses of Solr with [features], of
-OpenSearch or Elasticsearch with _ltrlog, or JSON lines {"query": …, "document": …, "features": …}, any number per file,
-plain or gzipped. Ids are compared as text. DATA is written as Parquet, CSV or, with any other name, as LETOR text."""
-EXAMPLES = """\
-examples:
-  podium join logged.json --judgments qrels.txt -o data.parquet
-  podium join logs/*.json.gz --judgments grades.csv --query-pattern '{query}.json.gz' -o data.txt
-  podium join rambo.json --query rambo --judgments grades.csv --unjudged zero -o data.csv
-
-A response belongs to the query that is found first: --query; the file's name by --query-pattern; around the response,
-{"query": "ID", "response": …}; Solr's echoed parameter, or a field of its documents, named qid (--query-field names
-another); in OpenSearch and Elasticsearch, a log or a named query called qid:ID."""
 
 
 def configure(parser: options.Parser) -> None:

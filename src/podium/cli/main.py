@@ -2,9 +2,9 @@
 
 Exit codes: 0 success; 1 a method of a comparison failed; 2 bad usage or bad input; 130 interrupted.
 
-A command is a module with ``HELP``, ``DESCRIPTION``, ``EXAMPLES``, ``configure(parser)`` and ``run(arguments)``, named
-like the command. A group of commands is a package with the same three texts and ``COMMANDS``. They import nothing heavy
-before a command runs, so that ``podium --help`` answers at once.
+A command is a module named like the command, with ``configure(parser)`` and ``run(arguments)``; a group of commands is
+a package with ``COMMANDS``. Its docstring is its help: a line for the list of commands, a description, examples. They
+import nothing heavy before a command runs, so that ``podium --help`` answers at once.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
 
+from podium import cli
 from podium.cli import (
     compare,
     compile,
@@ -42,19 +43,6 @@ from podium.core.wording import LeftOutWarning, for_the_command_line
 from podium.version import __version__
 
 COMMANDS = (compare, report, train, show, export, compile, rank, explain, evaluate, split, join, methods, ratings)
-
-_EPILOG = """\
-examples:
-  podium compare                                   some quick methods on synthetic lists, within a minute
-  podium compare OHSUMED --convention letor        the same on a folder of folds, with LETOR's metrics
-  podium train train.txt --method pmop -o model.podium --valid vali.txt
-  podium rank model.podium test.txt -o scores.txt
-  podium evaluate test.txt scores.txt --convention letor
-  podium export model.podium --format solr -o model.json --check test.txt
-  podium ratings compare u.data --n 10,20,50       rankers of users' ratings, given 10, 20 and 50 per user
-
-See podium COMMAND --help for the options of a command.
-"""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -101,12 +89,8 @@ def _notes_of_warnings() -> Iterator[None]:
 
 def build_parser() -> Parser:
     """Return the parser of all commands; a parsed command is in ``arguments.run``."""
-    parser = Parser(
-        prog="podium",
-        description="Learning to rank lists that have ties: compare methods, train, rank, evaluate.",
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    _, texts = _help(cli)
+    parser = Parser(prog="podium", **texts)
     parser.add_argument("--version", action="version", version=f"podium {__version__}")
     parser.option("--debug", "show the traceback of an error")
     _add_commands(parser, COMMANDS)
@@ -117,13 +101,8 @@ def _add_commands(parser: Parser, commands: Sequence[ModuleType]) -> None:
     """Add a parser per command, and for a group of commands, one with its own commands."""
     parsers = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for command in commands:
-        added = parsers.add_parser(
-            command.__name__.rpartition(".")[2],
-            help=command.HELP,
-            description=command.DESCRIPTION,
-            epilog=command.EXAMPLES,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-        )
+        summary, texts = _help(command)
+        added = parsers.add_parser(command.__name__.rpartition(".")[2], help=summary, **texts)
         # SUPPRESS keeps the absence of --debug here from undoing one given before the command.
         added.option("--debug", "show the traceback of an error", default=argparse.SUPPRESS)
         if hasattr(command, "COMMANDS"):
@@ -131,6 +110,15 @@ def _add_commands(parser: Parser, commands: Sequence[ModuleType]) -> None:
         else:
             command.configure(added)
             added.set_defaults(run=command.run)
+
+
+def _help(command: ModuleType) -> tuple[str, dict[str, Any]]:
+    """Return the line for the list of commands, and what a parser prints, from the docstring of a command's module."""
+    summary, _, text = (command.__doc__ or "").partition("\n\n")
+    description, heading, examples = text.partition("examples:\n")
+    texts: dict[str, Any] = {"description": description.strip(), "epilog": heading + examples}
+    texts["formatter_class"] = argparse.RawDescriptionHelpFormatter
+    return summary[:1].lower() + summary[1:].rstrip("."), texts
 
 
 def _say_compiling() -> None:

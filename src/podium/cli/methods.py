@@ -1,18 +1,18 @@
-"""``podium methods``: the methods that can be trained and compared."""
+"""List the methods.
+
+List the methods: their names for --method and --methods, what they do, and where they come from.
+
+examples:
+  podium methods
+  podium methods --json
+  podium methods --ratings
+"""
 
 from __future__ import annotations
 
 import argparse
 
 from podium.cli import options, output
-
-HELP = "list the methods"
-DESCRIPTION = "List the methods: their names for --method and --methods, what they do, and where they come from."
-EXAMPLES = """\
-examples:
-  podium methods
-  podium methods --json
-  podium methods --ratings"""
 
 START = """\
 Where to start: `podium train DATA --method auto` chooses among several and blends them. One model, quickly: listnet,

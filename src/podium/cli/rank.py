@@ -1,4 +1,19 @@
-"""``podium rank``: scores for documents from a saved model."""
+"""Score documents with a saved model.
+
+Score documents with a saved model: one score per line, higher is better, in the order of the data's rows. A file named
+.trec or .run gets a TREC run instead.
+
+The data are read some megabytes at a time, so a file may be larger than memory. Where a score depends on the whole
+list (features rescaled within the query, pairwise potentials), and for a TREC run, the rows of a query must not be
+spread over a file that large: sort it by query.
+
+examples:
+  podium rank model.podium test.txt > scores.txt
+  podium rank model.podium test.txt -o run.trec
+  podium rank model.podium test.txt | podium evaluate test.txt -
+  podium rank model.podium large.parquet -o scores.txt
+  podium rank model.podium test.txt --part mine:Loss
+"""
 
 from __future__ import annotations
 
@@ -13,21 +28,6 @@ from podium.cli.output import FileProgress
 if TYPE_CHECKING:
     import numpy as np
 
-HELP = "score documents with a saved model"
-DESCRIPTION = """\
-Score documents with a saved model: one score per line, higher is better, in the order of the data's rows. A file named
-.trec or .run gets a TREC run instead.
-
-The data are read some megabytes at a time, so a file may be larger than memory. Where a score depends on the whole
-list (features rescaled within the query, pairwise potentials), and for a TREC run, the rows of a query must not be
-spread over a file that large: sort it by query."""
-EXAMPLES = """\
-examples:
-  podium rank model.podium test.txt > scores.txt
-  podium rank model.podium test.txt -o run.trec
-  podium rank model.podium test.txt | podium evaluate test.txt -
-  podium rank model.podium large.parquet -o scores.txt
-  podium rank model.podium test.txt --part mine:Loss"""
 _RUNS = (".trec", ".run", ".trec.gz", ".run.gz")
 
 

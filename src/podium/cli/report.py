@@ -1,4 +1,14 @@
-"""``podium report``: write the report and the tables of a stored comparison again."""
+"""Write the report and tables of a finished comparison again.
+
+Write the report of a comparison again from the folder of its run, or its table as text, Markdown, LaTeX or CSV. The
+figures are those of the run: nothing is trained or evaluated.
+
+examples:
+  podium report podium-runs/OHSUMED                          all files, in the folder of the run
+  podium report podium-runs/OHSUMED -o ohsumed.html          only the report, as ohsumed.html
+  podium report podium-runs/OHSUMED --format latex           the table, printed
+  podium report podium-runs/OHSUMED -o table.tex
+"""
 
 from __future__ import annotations
 
@@ -12,16 +22,6 @@ from podium.cli import options, output
 if TYPE_CHECKING:
     from podium.experiments import Comparison
 
-HELP = "write the report and tables of a finished comparison again"
-DESCRIPTION = """\
-Write the report of a comparison again from the folder of its run, or its table as text, Markdown, LaTeX or CSV. The
-figures are those of the run: nothing is trained or evaluated."""
-EXAMPLES = """\
-examples:
-  podium report podium-runs/OHSUMED                          all files, in the folder of the run
-  podium report podium-runs/OHSUMED -o ohsumed.html          only the report, as ohsumed.html
-  podium report podium-runs/OHSUMED --format latex           the table, printed
-  podium report podium-runs/OHSUMED -o table.tex"""
 
 _WRITERS: dict[str, Callable[[Comparison], str]] = {
     "html": lambda comparison: comparison.to_html(),

@@ -1,4 +1,13 @@
-"""``podium show``: what is in a model file."""
+"""Show what a model file holds, and where it comes from.
+
+Show a saved model: method, settings, data, date, versions, how it treats features, what it can be exported to, and its
+features with their weights or importances, largest first.
+
+examples:
+  podium show model.podium
+  podium show model.podium --top 50
+  podium show model.podium --json
+"""
 
 from __future__ import annotations
 
@@ -9,16 +18,6 @@ from podium.cli import options, output
 
 if TYPE_CHECKING:
     import numpy as np
-
-HELP = "show what a model file holds, and where it comes from"
-DESCRIPTION = """\
-Show a saved model: method, settings, data, date, versions, how it treats features, what it can be exported to, and its
-features with their weights or importances, largest first."""
-EXAMPLES = """\
-examples:
-  podium show model.podium
-  podium show model.podium --top 50
-  podium show model.podium --json"""
 
 
 def configure(parser: options.Parser) -> None:

@@ -1,4 +1,15 @@
-"""``podium split``: a training and a test part of one file, by whole queries."""
+"""Divide the queries of a file into a training and a test part.
+
+Divide the queries of a file at random into a training and a test part and, with --valid, a validation part. A query is
+never torn apart. Rows are copied as they are, comments and other columns included, in the format of DATA.
+
+examples:
+  podium split data.txt --test 0.2                          data-split/train.txt and data-split/test.txt
+  podium split data.csv.gz --qid-column session --test 0.2 --valid 0.2 -o parts
+  podium split data.txt --test 0.2 --valid 0.2 -o fold && podium train fold --method lambdamart -o model.podium
+
+The same seed gives the same parts, and those that podium.train_test_split gives in Python.
+"""
 
 from __future__ import annotations
 
@@ -6,18 +17,6 @@ import argparse
 from pathlib import Path
 
 from podium.cli import options, output
-
-HELP = "divide the queries of a file into a training and a test part"
-DESCRIPTION = """\
-Divide the queries of a file at random into a training and a test part and, with --valid, a validation part. A query is
-never torn apart. Rows are copied as they are, comments and other columns included, in the format of DATA."""
-EXAMPLES = """\
-examples:
-  podium split data.txt --test 0.2                          data-split/train.txt and data-split/test.txt
-  podium split data.csv.gz --qid-column session --test 0.2 --valid 0.2 -o parts
-  podium split data.txt --test 0.2 --valid 0.2 -o fold && podium train fold --method lambdamart -o model.podium
-
-The same seed gives the same parts, and those that podium.train_test_split gives in Python."""
 
 
 def configure(parser: options.Parser) -> None:

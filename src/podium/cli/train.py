@@ -1,23 +1,7 @@
-"""``podium train``: a model from data."""
+"""Train a model and save it.
 
-from __future__ import annotations
+Train a method, or a loss on a scorer, on labeled lists and save the model.
 
-import argparse
-import time
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-from podium.cli import options, output, selection
-
-if TYPE_CHECKING:
-    from podium.data.queries import Queries
-    from podium.metrics import Metric
-
-HELP = "train a model and save it"
-DESCRIPTION = "Train a method, or a loss on a scorer, on labeled lists and save the model."
-EXAMPLES = """\
 examples:
   podium train train.txt --method pmop -o model.podium
   podium train train.txt.gz --method listnet --valid vali.txt.gz --set l2=0.01 -o model.podium
@@ -35,7 +19,23 @@ examples:
 A folder with a training and a validation file trains on the one and reports the other. module:name is a class, an
 object or a function of your own, in a module of the current folder or an installed one.
 --tune chooses the setting of a method, --method auto the method as well; --from-run trains what `podium compare`
-found."""
+found.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from podium.cli import options, output, selection
+
+if TYPE_CHECKING:
+    from podium.data.queries import Queries
+    from podium.metrics import Metric
 
 
 def configure(parser: options.Parser) -> None:

@@ -1,18 +1,9 @@
-"""``podium ratings compare``: rankers of users' ratings on the same draws, with a table and a report."""
+"""Compare rankers of users' ratings.
 
-from __future__ import annotations
-
-import argparse
-from pathlib import Path
-
-from podium.cli import options, output
-
-HELP = "compare rankers of users' ratings"
-DESCRIPTION = """\
 Compare rankers of users' ratings; every user is a query. Some ratings of each user are known, the others are ranked.
 Hyper-parameters are chosen on three tenths of the known ratings; the chosen ranker is fitted on all of them and
-evaluated once. Finished trials are stored: repeat the command to continue a run that was stopped."""
-EXAMPLES = """\
+evaluated once. Finished trials are stored: repeat the command to continue a run that was stopped.
+
 examples:
   podium ratings compare u.data --protocol given-n --n 10,20,50
   podium ratings compare ratings.csv --methods pmf,cofirank --n 20 --replicates 3 --metrics ndcg@5,ndcg@10,err
@@ -20,7 +11,15 @@ examples:
   podium ratings compare u.data --protocol time
 
 The floor of every table, item-mean and popularity, is always included.
-Exit code 1 means that a method failed; its row says why, and the other rows are complete."""
+Exit code 1 means that a method failed; its row says why, and the other rows are complete.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from podium.cli import options, output
 
 
 def configure(parser: options.Parser) -> None:
