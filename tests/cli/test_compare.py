@@ -9,7 +9,7 @@ import pytest
 
 import podium
 from podium.rankers.methods import METHODS
-from podium.rankers.presets.regression import Regression
+from podium.rankers.presets.linear import Regression
 
 
 @pytest.fixture

@@ -22,6 +22,7 @@ Exit code 1 means that a method failed; its row says why, the others are complet
 from __future__ import annotations
 
 import argparse
+from functools import partial
 from pathlib import Path
 
 from podium.cli import options, output
@@ -54,13 +55,11 @@ def configure(parser: options.Parser) -> None:
         "first compare without the test parts, half of each validation part judging what the other half chose: "
         "a fair way to pick one method; about three times the time in all",
     )
-    parser.option(
+    parser.repeated(
         "--run NAME=FILE",
-        "a TREC run: a ranking of the test queries made elsewhere, as one more row; may be given several times",
-        action="append",
-        default=[],
+        "a TREC run: a ranking of the test queries made elsewhere, as one more row",
         dest="runs",
-        type=_named_file,
+        type=partial(options.named, form="NAME=FILE"),
     )
     options.add_run_options(parser)
     options.add_data_options(parser)
@@ -69,7 +68,7 @@ def configure(parser: options.Parser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     from podium.experiments import compare
 
-    out = arguments.out or Path("podium-runs") / _name(arguments.data)
+    out = arguments.out or Path("podium-runs") / options.data_name(arguments.data)
     with output.Reporter(arguments.quiet, out) as reporter:
         comparison = compare(
             arguments.data,
@@ -87,23 +86,8 @@ def run(arguments: argparse.Namespace) -> int:
     return int(bool(comparison.failed))
 
 
-def _named_file(text: str) -> tuple[str, str]:
-    """Parse ``"published=LTR.run"`` into a name and a path."""
-    name, equals, path = text.partition("=")
-    if not equals or not name.strip() or not path.strip():
-        raise argparse.ArgumentTypeError(f"{text!r} is not of the form NAME=FILE")
-    return name.strip(), path.strip()
-
-
 def _by_name(runs: list[tuple[str, str]]) -> dict[str, str]:
     repeated = {name for i, (name, _) in enumerate(runs) if name in dict(runs[:i])}
     if repeated:
         raise ValueError(f"--run names {min(repeated)!r} twice; each run is a row with a name of its own")
     return dict(runs)
-
-
-def _name(data: str | None) -> str:
-    if data is None:
-        return "synthetic"
-    path = Path(data).resolve()
-    return path.name if path.is_dir() else path.name.split(".")[0]

@@ -27,10 +27,9 @@ def configure(parser: options.Parser) -> None:
     parser.option("model MODEL", "a file that `podium train` wrote")
     parser.option("data DATA", f"the documents ({options.DATA_HELP}); grades are not needed")
     parser.option("--query ID", "the query; needed if DATA has several")
-    parser.add_argument(
-        "--documents",
-        metavar="ID",
-        help="ids of two documents of the query, or of one to compare with the mean; or their numbers in the query, "
+    parser.option(
+        "--documents ID",
+        "ids of two documents of the query, or of one to compare with the mean; or their numbers in the query, "
         "from 1 in the order of DATA (default: the first and the second of the ranking)",
         nargs="+",
     )

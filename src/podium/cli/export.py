@@ -30,14 +30,8 @@ def configure(parser: options.Parser) -> None:
     parser.option("--feature-names FILE", "what the target calls the features: one name per line, in the model's order")
     parser.option("--check DATA", f"compare with the target on these documents ({options.DATA_HELP})")
     parser.option("--list", "list the formats; with MODEL, those that take it")
-    parser.option(
-        "--set NAME=VALUE",
-        "an option of the format, as --list shows them; may be given several times",
-        action="append",
-        type=_setting,
-        default=[],
-        dest="settings",
-    )
+    shown = "an option of the format, as --list shows them"
+    parser.repeated("--set NAME=VALUE", shown, dest="settings", type=options.named)
     parser.option("--json", "print JSON")
     options.add_part_option(parser)
     options.add_data_options(parser)
@@ -94,11 +88,3 @@ def _list(arguments: argparse.Namespace) -> int:
         for name, help in row["options"].items():
             print(f"  {row['format']}: {name}: {help}")
     return 0
-
-
-def _setting(text: str) -> tuple[str, str]:
-    """Parse ``"table=documents"``."""
-    name, equals, value = text.partition("=")
-    if not equals or not name.strip() or not value.strip():
-        raise argparse.ArgumentTypeError(f"{text!r} is not of the form NAME=VALUE")
-    return name.strip(), value.strip()

@@ -55,9 +55,9 @@ def configure(parser: options.Parser) -> None:
     )
     parser.option("--json", "print the account as JSON")
     group = parser.add_argument_group("columns of a table of judgments (default: those with a usual name)")
-    group.add_argument("--qid-column", metavar="NAME", help="query ids")
-    group.add_argument("--document-column", metavar="NAME", help="document ids")
-    group.add_argument("--label-column", metavar="NAME", help="grades")
+    parser.option("--qid-column NAME", "query ids", group)
+    parser.option("--document-column NAME", "document ids", group)
+    parser.option("--label-column NAME", "grades", group)
 
 
 def run(arguments: argparse.Namespace) -> int:

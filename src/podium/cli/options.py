@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import ast
 import json
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,25 +21,31 @@ DATA_HELP = "LETOR / SVMlight text (also .gz), CSV or Parquet"
 class Parser(argparse.ArgumentParser):
     """An argument parser that takes names and value of an option as help shows them."""
 
-    def option(self, spec: str, help: str, **settings: Any) -> None:
+    def option(self, spec: str, help: str, group: Any = None, **settings: Any) -> None:
         """Add an argument: ``"-o --out FILE"`` has a value, ``"--kind {a,b}"`` one of these, ``"--json"`` is a flag."""
         *names, last = spec.split()
         if last.startswith("-"):
-            self.add_argument(*names, last, action="store_true", help=help, **settings)
+            names, settings = [*names, last], {"action": "store_true", **settings}
         elif last.startswith("{"):
-            self.add_argument(*names, choices=last.strip("{}").split(","), help=help, **settings)
+            settings["choices"] = last.strip("{}").split(",")
         else:
-            self.add_argument(*names, metavar=last, help=help, **settings)
+            settings["metavar"] = last
+        (group or self).add_argument(*names, help=help, **settings)
+
+    def repeated(self, spec: str, help: str, dest: str, **settings: Any) -> None:
+        """Add an option whose values are collected in a list."""
+        help = f"{help}; may be given several times"
+        self.option(spec, help, action="append", default=[], dest=dest, **settings)
 
 
 def add_data_options(parser: Parser) -> None:
     """Add the options that name the columns of a CSV or Parquet file."""
     group = parser.add_argument_group("columns of CSV and Parquet files")
-    group.add_argument("--qid-column", metavar="NAME", help="query ids (default: qid)")
-    group.add_argument("--label-column", metavar="NAME", help="grades (default: label)")
-    group.add_argument("--document-column", metavar="NAME", help="document ids (default: document_id, if there is one)")
+    parser.option("--qid-column NAME", "query ids (default: qid)", group)
+    parser.option("--label-column NAME", "grades (default: label)", group)
+    parser.option("--document-column NAME", "document ids (default: document_id, if there is one)", group)
     told = "features (default: all other columns that hold numbers; the others are named)"
-    group.add_argument("--features", metavar="A,B,…", help=told, type=comma_list)
+    parser.option("--features A,B,…", told, group, type=comma_list)
 
 
 def add_normalize_option(parser: Parser) -> None:
@@ -117,13 +124,8 @@ def normalization(arguments: argparse.Namespace) -> str | None:
 
 def add_part_option(parser: Parser) -> None:
     """Add the option that names the user's own code in a model file."""
-    parser.option(
-        "--part MODULE:NAME",
-        "a class or function of your own that the model names, to be imported; may be given several times",
-        action="append",
-        default=[],
-        dest="parts",
-    )
+    own = "a class or function of your own that the model names, to be imported"
+    parser.repeated("--part MODULE:NAME", own, dest="parts")
     parser.option(
         "--module MODULE:NAME",
         "for a model of PyTorch: the module, or the class or function that makes it, of the architecture trained",
@@ -171,6 +173,25 @@ def positive(text: str) -> int:
     return value
 
 
+def number(text: str, what: str, below: float = math.inf) -> float:
+    """Parse a positive number; ``what`` it is, for the error message."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < below:
+        raise argparse.ArgumentTypeError(f"{text!r} is not {what}")
+    return value
+
+
+def named(text: str, form: str = "NAME=VALUE") -> tuple[str, str]:
+    """Parse ``"table=documents"`` into a name and a text, neither of them empty."""
+    name, _, value = (part.strip() for part in text.partition("="))
+    if not name or not value:
+        raise argparse.ArgumentTypeError(f"{text!r} is not of the form {form}")
+    return name, value
+
+
 def setting(text: str) -> tuple[str, Any]:
     """Parse ``"l2=0.01"`` into a name and a value: a number, true, false, none, or else a string."""
     name, equals, value = text.partition("=")
@@ -199,6 +220,14 @@ def columns(arguments: argparse.Namespace) -> dict[str, Any]:
         "features": arguments.features,
     }
     return {name: value for name, value in given.items() if value is not None}
+
+
+def data_name(data: str | None) -> str:
+    """Return what the folder of a run is called by default, after its data."""
+    if data is None:
+        return "synthetic"
+    path = Path(data).resolve()
+    return path.name if path.is_dir() else path.name.split(".")[0]
 
 
 def read(path: str | Path, arguments: argparse.Namespace, **by_format: Any) -> Queries:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -50,6 +50,14 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], numbers: S
             for i, (cell, width) in enumerate(zip(row, widths, strict=True))
         ]
         print("  ".join(cells).rstrip())
+
+
+def by_reason(refused: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Return the names that were left out for each reason, and the reason."""
+    reasons: dict[str, list[str]] = {}
+    for name, why in refused.items():
+        reasons.setdefault(why, []).append(name)
+    return [(", ".join(names), why) for why, names in reasons.items()]
 
 
 class FileProgress:

@@ -15,21 +15,9 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from podium.cli import options, output
 
-if TYPE_CHECKING:
-    from podium.experiments import Comparison
-
-
-_WRITERS: dict[str, Callable[[Comparison], str]] = {
-    "html": lambda comparison: comparison.to_html(),
-    "markdown": lambda comparison: comparison.to_markdown(),
-    "latex": lambda comparison: comparison.to_latex(),
-    "csv": lambda comparison: comparison.to_csv(),
-    "text": str,
-}
 _SUFFIXES = {".html": "html", ".htm": "html", ".md": "markdown", ".tex": "latex", ".csv": "csv", ".txt": "text"}
 
 
@@ -46,6 +34,8 @@ def run(arguments: argparse.Namespace) -> int:
     from podium.core.atomic import atomic_write
     from podium.experiments import Comparison
 
+    writers: dict[str, Callable[[Comparison], str]] = {"html": Comparison.to_html, "markdown": Comparison.to_markdown}
+    writers |= {"latex": Comparison.to_latex, "csv": Comparison.to_csv, "text": str}
     folder, file = arguments.folder, arguments.output
     comparison = Comparison.load(folder)
     kind = arguments.format or (file and _by_ending(file))
@@ -55,10 +45,10 @@ def run(arguments: argparse.Namespace) -> int:
         comparison.save(folder)
         print(f"Report: {folder / 'report.html'}")
     elif file is None:
-        print(_WRITERS[kind](comparison).rstrip("\n"))
+        print(writers[kind](comparison).rstrip("\n"))
     else:
         with atomic_write(file) as opened:
-            opened.write(_WRITERS[kind](comparison).rstrip("\n") + "\n")
+            opened.write(writers[kind](comparison).rstrip("\n") + "\n")
         print(f"{'Report' if kind == 'html' else 'Table'}: {file}")
     if missing := comparison.failed:
         output.note(f"podium: incomplete: {', '.join(missing)}; see the report")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import shlex
-from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,64 +25,32 @@ PREFERRED = ("solr", "opensearch", "onnx", "lightgbm", "sql")
 def add_options(parser: options.Parser) -> None:
     """Add the options of tuning, of ``auto`` and of training from a run."""
     group = parser.add_argument_group("choosing a setting or a method")
-    group.add_argument(
-        "--tune",
-        action="store_true",
-        help="search for the setting by cross-validation over whole queries, or on --valid",
+    option = partial(parser.option, group=group)
+    option("--tune", "search for the setting by cross-validation over whole queries, or on --valid")
+    option("--search {grid,random,bayes}", "how to search (default: grid; random with --budget)")
+    option("--budget N", "settings to try, for random and bayes", type=options.positive)
+    option(
+        "--minutes M",
+        "time for all: search, final fit and writing. If no setting is tried in it, the default is trained",
+        type=partial(options.number, what="a positive number of minutes"),
     )
-    group.add_argument(
-        "--search", choices=("grid", "random", "bayes"), help="how to search (default: grid; random with --budget)"
-    )
-    group.add_argument("--budget", metavar="N", type=options.positive, help="settings to try, for random and bayes")
-    group.add_argument(
-        "--minutes",
-        metavar="M",
-        type=minutes,
-        help="time for all: search, final fit and writing. If no setting is tried in it, the default is trained",
-    )
-    group.add_argument(
-        "--for",
-        metavar="FORMAT",
-        dest="target",
-        help="with --method auto: choose a model that this format of `podium export` takes",
-    )
-    group.add_argument(
-        "--from-run",
-        metavar="RUN",
-        type=Path,
-        help="the folder of a finished `podium compare`: train its pick, or --method, on all its data",
-    )
-    group.add_argument("--data", metavar="MOVED", dest="moved", help="with --from-run: where its data are now")
-    group.add_argument(
-        "--trials", metavar="DIR", type=Path, help="folder that keeps the trials (default: podium-runs/<data>-<method>)"
-    )
-    group.add_argument("--jobs", metavar="N", type=options.positive, help="worker processes (default: one per core)")
-    group.add_argument("--quiet", action="store_true", help="show no progress on standard error")
-
-
-def minutes(text: str) -> float:
-    """Parse a positive number of minutes."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not 0 < value < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a positive number of minutes")
-    return value
+    per_document = "with --method auto: choose a model that this format of `podium export` takes"
+    option("--for FORMAT", per_document, dest="target")
+    finished = "the folder of a finished `podium compare`: train its pick, or --method, on all its data"
+    option("--from-run RUN", finished, type=Path)
+    option("--data MOVED", "with --from-run: where its data are now", dest="moved")
+    option("--trials DIR", "folder that keeps the trials (default: podium-runs/<data>-<method>)", type=Path)
+    option("--jobs N", "worker processes (default: one per core)", type=options.positive)
+    option("--quiet", "show no progress on standard error")
 
 
 def check(arguments: argparse.Namespace) -> None:
     """Raise ValueError if options do not go together."""
     searching = arguments.tune or arguments.method == AUTO
     if arguments.from_run is not None:
-        given = {"DATA": arguments.data, "--tune": arguments.tune, "--loss": arguments.loss, "--valid": arguments.valid}
-        given |= {
-            "--init": arguments.init,
-            "--set": arguments.settings,
-            "--for": arguments.target,
-            "--search": arguments.search,
-        }
-        if wrong := [name for name, value in given.items() if value]:
+        refused = {"data": "DATA", "tune": "--tune", "loss": "--loss", "valid": "--valid", "init": "--init"}
+        refused |= {"settings": "--set", "target": "--for", "search": "--search"}
+        if wrong := [option for name, option in refused.items() if getattr(arguments, name)]:
             where = " (the data of a run that were moved: --data)" if wrong[0] == "DATA" else ""
             raise ValueError(f"--from-run takes data and settings from the run: leave out {wrong[0]}{where}")
         return
@@ -173,7 +141,7 @@ def auto(
             f"the best single method {choice.single:.4f}"
         )
     if choice.dropped:
-        lines.append("  left out: " + "; ".join(f"{name} ({why})" for name, why in _by_reason(choice.dropped)))
+        lines.append("  left out: " + "; ".join(f"{name} ({why})" for name, why in output.by_reason(choice.dropped)))
     lines += [f"  {note}" for note in choice.notes]
     return chooser.pick_, lines, {"auto": choice.as_dict()}
 
@@ -214,33 +182,28 @@ def queries_of_run(arguments: argparse.Namespace) -> Queries:
 
 def add_export_line(trained: Trained, arguments: argparse.Namespace) -> None:
     """Add to what is told about a model the command that exports it."""
-    command, others = export_line(trained.ranker, arguments, arguments.target)
-    trained.facts["export"] = command or None
-    if command:
-        also = f"   (also: {', '.join(others)})" if others and arguments.target is None else ""
-        trained.lines.append(f"To export it: {command}{also}")
-    else:
+    from podium.export.api import export_formats
+
+    formats = export_formats(trained.ranker)
+    wanted = [arguments.target] if arguments.target else [*PREFERRED, *formats]
+    chosen = next((name for name in wanted if name in formats), None)
+    trained.facts["export"] = None
+    if chosen is None:
         trained.lines.append(
             "No format of `podium export` takes this model. One that can be exported: --method auto --for FORMAT, or "
             "--distill lambdamart, a small model that learns its scores"
         )
-
-
-def export_line(ranker: Any, arguments: argparse.Namespace, target: str | None = None) -> tuple[str, list[str]]:
-    """Return the command that exports this model, and the other formats that take it; an empty one if none does."""
-    from podium.export.api import export_formats
-
-    formats = export_formats(ranker)
-    chosen = target or next((name for name in (*PREFERRED, *formats) if name in formats), None)
-    if chosen is None or chosen not in formats:
-        return "", []
+        return
     model = Path(arguments.out)
     file = model.with_name(f"{model.name.removesuffix('.podium')}.{chosen}.{SUFFIXES.get(chosen, 'json')}")
     words = ["podium", "export", str(model), "--format", chosen, "-o", str(file)]
     data = arguments.data or arguments.moved
     if data and Path(data).is_file():
         words += ["--check", data]
-    return shlex.join(words), [name for name in formats if name != chosen]
+    command, others = shlex.join(words), [name for name in formats if name != chosen]
+    trained.facts["export"] = command
+    also = f"   (also: {', '.join(others)})" if others and arguments.target is None else ""
+    trained.lines.append(f"To export it: {command}{also}")
 
 
 def _tuning_lines(found: Any) -> list[str]:
@@ -255,17 +218,7 @@ def _tuning_lines(found: Any) -> list[str]:
     return lines + [f"  {note}" for note in found.notes]
 
 
-def _by_reason(dropped: Mapping[str, str]) -> list[tuple[str, str]]:
-    """Return the names that were left out for each reason."""
-    reasons: dict[str, list[str]] = {}
-    for name, why in dropped.items():
-        reasons.setdefault(why, []).append(name)
-    return [(", ".join(names), why) for why, names in reasons.items()]
-
-
 def _folder(arguments: argparse.Namespace) -> Path:
     if arguments.trials is not None:
         return Path(arguments.trials)
-    path = Path(arguments.data).resolve()
-    name = path.name if path.is_dir() else path.name.split(".")[0]
-    return Path("podium-runs") / f"{name}-{arguments.method.replace(':', '.')}"
+    return Path("podium-runs") / f"{options.data_name(arguments.data)}-{arguments.method.replace(':', '.')}"

@@ -12,12 +12,9 @@ examples:
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from podium.cli import options, output
-
-if TYPE_CHECKING:
-    import numpy as np
 
 
 def configure(parser: options.Parser) -> None:
@@ -122,21 +119,14 @@ def _importances(ranker: Any) -> tuple[list[dict[str, Any]], str]:
     """Return features with their weights or importances, largest first, and what these figures are."""
     from podium.core.feature_names import term_name
 
-    values, kind = _values(ranker)
-    if values is None:
-        return [], kind
-    units = getattr(getattr(ranker, "standardization_", None), "log_scale", None)
-    named = getattr(ranker, "feature_names_in_", None)
-    names = [term_name(j, named, units if kind == "weight" else None) for j in range(len(values))]
-    order = sorted(range(len(values)), key=lambda j: -abs(float(values[j])))
-    return [{"feature": names[j], "value": float(values[j])} for j in order], kind
-
-
-def _values(ranker: Any) -> tuple[np.ndarray | None, str]:
-    if hasattr(ranker, "coef_"):
-        return ranker.coef_, "weight"
-    importances = getattr(ranker, "feature_importances_", None)
-    return (None, "") if importances is None else (importances, "importance")
+    kinds = {"coef_": "weight", "feature_importances_": "importance"}
+    known = next((name for name in kinds if hasattr(ranker, name)), None)
+    if known is None:
+        return [], ""
+    values, names = getattr(ranker, known).tolist(), getattr(ranker, "feature_names_in_", None)
+    units = getattr(getattr(ranker, "standardization_", None), "log_scale", None) if known == "coef_" else None
+    order = sorted(range(len(values)), key=lambda j: -abs(values[j]))
+    return [{"feature": term_name(j, names, units), "value": values[j]} for j in order], kinds[known]
 
 
 def _text(name: str, value: Any) -> str:
@@ -145,10 +135,7 @@ def _text(name: str, value: Any) -> str:
     if name == "data" and isinstance(value, dict):
         return "; ".join(_data(part, facts) for part, facts in value.items())
     if name == "not exported" and isinstance(value, dict):
-        reasons: dict[str, list[str]] = {}
-        for target, reason in value.items():
-            reasons.setdefault(str(reason), []).append(target)
-        return "; ".join(f"{', '.join(targets)}: {reason}" for reason, targets in reasons.items())
+        return "; ".join(f"{targets}: {reason}" for targets, reason in output.by_reason(value))
     if name == "auto" and isinstance(value, dict):
         return _choice(value)
     if isinstance(value, dict):

@@ -14,6 +14,7 @@ The same seed gives the same parts, and those that podium.train_test_split gives
 from __future__ import annotations
 
 import argparse
+from functools import partial
 from pathlib import Path
 
 from podium.cli import options, output
@@ -21,8 +22,9 @@ from podium.cli import options, output
 
 def configure(parser: options.Parser) -> None:
     parser.option("data DATA", f"the data to divide ({options.DATA_HELP})")
-    parser.option("--test SHARE", "the share of queries that test (default: 0.2)", type=_share, default=0.2)
-    parser.option("--valid SHARE", "the share of queries that validate (default: no such part)", type=_share)
+    share = partial(options.number, what="a share of the queries, between 0 and 1", below=1.0)
+    parser.option("--test SHARE", "the share of queries that test (default: 0.2)", type=share, default=0.2)
+    parser.option("--valid SHARE", "the share of queries that validate (default: no such part)", type=share)
     options.add_seed_option(parser)
     parser.option(
         "-o --out FOLDER",
@@ -61,13 +63,3 @@ def run(arguments: argparse.Namespace) -> int:
         for found in account:
             print(f"{found['file']}: {found['queries']} queries, {found['rows']} documents")
     return 0
-
-
-def _share(text: str) -> float:
-    try:
-        share = float(text)
-    except ValueError:
-        share = 0.0
-    if not 0 < share < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a share of the queries, between 0 and 1")
-    return share

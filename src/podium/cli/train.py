@@ -28,6 +28,7 @@ import argparse
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -41,22 +42,16 @@ if TYPE_CHECKING:
 def configure(parser: options.Parser) -> None:
     parser.option("data DATA", f"training data ({options.DATA_HELP}), or the folder of one fold", nargs="?")
     what = parser.add_mutually_exclusive_group()
-    what.add_argument("--method", metavar="NAME", help="a name that `podium methods` lists, auto, or module:name")
-    what.add_argument("--loss", metavar="NAME", help="a class of podium.losses, such as ListNetLoss, or module:name")
+    parser.option("--method NAME", "a name that `podium methods` lists, auto, or module:name", what)
+    parser.option("--loss NAME", "a class of podium.losses, such as ListNetLoss, or module:name", what)
     parser.option(
         "--scorer NAME",
         "with --loss: linear, mlp, trees or any other class of podium.scorers, or module:name (default: linear)",
     )
     parser.option("-o --out MODEL", "the file to write, such as model.podium", required=True)
     parser.option("--valid FILE", "validation data: used for early stopping, and reported")
-    parser.option(
-        "--set NAME=VALUE",
-        "a parameter of the method, the loss or the scorer; may be given several times",
-        action="append",
-        type=options.setting,
-        default=[],
-        dest="settings",
-    )
+    repeated = partial(parser.repeated, type=options.setting)
+    repeated("--set NAME=VALUE", "a parameter of the method, the loss or the scorer", dest="settings")
     parser.option(
         "--init MODEL",
         "go on from a saved model: add trees to its trees, or start at its weights; without --method it keeps its "
@@ -68,14 +63,7 @@ def configure(parser: options.Parser) -> None:
         "write a model of this method that learns the ranking of the one trained, from the features of one document at "
         "a time, and measure by cross-fitting what it keeps: that trains the other one five times more",
     )
-    parser.option(
-        "--set-student NAME=VALUE",
-        "a parameter of the student; may be given several times",
-        action="append",
-        type=options.setting,
-        default=[],
-        dest="student_settings",
-    )
+    repeated("--set-student NAME=VALUE", "a parameter of the student", dest="student_settings")
     options.add_normalize_option(parser)
     options.add_metrics_options(parser, "ndcg@10")
     options.add_seed_option(parser)

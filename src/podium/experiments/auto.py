@@ -16,6 +16,7 @@ from podium.experiments.run.clock import Clock
 from podium.experiments.run.runner import Listener
 from podium.experiments.selection import AutoChoice, Selection
 from podium.metrics import Metric
+from podium.models.blend import in_rows
 from podium.rankers.estimator import BaseRanker
 from podium.rankers.inputs import TrainingInput
 from podium.scorers.base import Model, Scorer
@@ -126,18 +127,15 @@ class _PickModel(Model):
         self.pick = pick
 
     def scores(self, queries: Queries) -> np.ndarray:
-        if queries.order is not None:  # the pick answers in the order of the rows it was given
-            queries = queries.take(np.arange(len(queries)))
-        return np.asarray(self.pick.predict(queries), np.float64)
+        return np.asarray(self.pick.predict(in_rows(queries)), np.float64)
 
 
-class _PickScorer(Scorer):
-    accepts_missing: ClassVar[bool] = True  # the pick says whether it does
-    model_class: ClassVar[type[Model]] = _PickModel
+class _PickScorer(Scorer, accepts_missing=True, model_class=_PickModel):
+    """Stands for the pick, which says whether it takes missing values."""
 
 
-class _ListPickScorer(_PickScorer):
-    listwise: ClassVar[bool] = True
+class _ListPickScorer(_PickScorer, listwise=True):
+    """Stands for a pick that looks at whole lists."""
 
 
 class _Lines:

@@ -218,7 +218,7 @@ def run_study(
             store=store if out is not None else store.in_memory(),
             rehearsal=rehearsal,
             study=study,
-            notes=facts["notes"],
+            more_notes=facts["notes"],
         )
         if out is not None:
             explain_chosen(comparison, runner)

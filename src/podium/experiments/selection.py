@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -30,24 +29,15 @@ from podium.models.distill import STUDENT_TREES, describe, distill
 from podium.models.evidence import evidence_shares
 from podium.numerics.forward import mean_ranks
 from podium.rankers.inputs import TrainingInput
-from podium.rankers.presets.lambdamart import LambdaMART
+from podium.rankers.presets.boosted import LambdaMART
+
+if TYPE_CHECKING:
+    from podium.experiments.auto import Auto
 
 SAMPLE_FROM, SAMPLE = 60_000, 20_000
 """With more documents than the first, candidates first race on queries with about as many as the second."""
 DISTILL_FOLDS = 3
 """Folds on which a student is measured."""
-
-
-class AutoSettings(Protocol):
-    """The parameters of :class:`podium.Auto` that decide."""
-
-    metric: str | Metric | Sequence[str | Metric] | None
-    methods: Sequence[str] | None
-    target: str | None
-    folds: int
-    repeats: int
-    n_jobs: int | None
-    out: str | Path | None
 
 
 @dataclass(slots=True)
@@ -90,7 +80,8 @@ class AutoChoice:
 class Selection:
     """One choice: the race, the evidence, the rehearsal and the final fit."""
 
-    auto: AutoSettings
+    auto: Auto
+    """Its parameters decide."""
     given: TrainingInput
     listener: Listener
     clock: Clock

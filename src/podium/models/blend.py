@@ -24,6 +24,7 @@ from podium.metrics import metric
 from podium.models.evidence import evidence_shares
 from podium.numerics.forward import mean_ranks
 from podium.rankers.estimator import BaseRanker
+from podium.rankers.fitted import was_interrupted
 from podium.rankers.inputs import TrainingInput
 from podium.rankers.methods import accepted
 from podium.rankers.presets.feature_boosting import FeatureBoosting
@@ -88,7 +89,7 @@ class Blend(BaseRanker):
         used = {name: value for name, value in options.items() if value is not None}
         for name, ranker in named:
             ranker.fit(given.queries, **accepted(ranker.fit, used))
-            if getattr(getattr(ranker, "convergence_", None), "interrupted", False):
+            if was_interrupted(ranker):
                 raise KeyboardInterrupt(f"interrupted while fitting {name}: a blend is kept whole or not at all")
         self.rankers_ = named
         shares = self._shares(given, copies) if given_weights is None else given_weights
@@ -187,10 +188,8 @@ class _BlendModel(Model):
         return cls([], require_array(arrays, "weights", (None,)))  # the blend restores its members
 
 
-class _BlendScorer(Scorer):
-    listwise: ClassVar[bool] = True
-    accepts_missing: ClassVar[bool] = True  # each member says whether it does
-    model_class: ClassVar[type[Model]] = _BlendModel
+class _BlendScorer(Scorer, listwise=True, accepts_missing=True, model_class=_BlendModel):
+    """Stands for the members, each of which says whether it takes missing values."""
 
 
 def in_rows(queries: Queries) -> Queries:

@@ -18,9 +18,11 @@ from sklearn.base import clone
 from podium.core.random_state import RandomState, as_generator
 from podium.data.queries import Queries
 from podium.metrics import Metric, metric
+from podium.models.blend import in_rows
 from podium.numerics.forward import mean_ranks
+from podium.rankers.fitted import was_interrupted
 from podium.rankers.inputs import as_validation_queries
-from podium.rankers.presets.lambdamart import LambdaMART
+from podium.rankers.presets.boosted import LambdaMART
 
 __all__ = ["distill"]
 
@@ -114,7 +116,7 @@ def distill(
 
 def teacher_grades(teacher: Any, queries: Queries) -> np.ndarray:
     """Return what the student learns, (n_documents,): grades from the teacher's ranks, equal scores sharing theirs."""
-    queries = _grouped(queries)
+    queries = in_rows(queries)
     scores = np.asarray(teacher.predict(queries), np.float64)
     length = np.repeat(np.log(np.maximum(queries.sizes, 2)), queries.sizes)
     return HIGHEST * (1.0 - np.log(mean_ranks(scores, queries.offsets)) / length)
@@ -129,9 +131,9 @@ def describe(distillation: dict[str, Any]) -> str:
 
 def _learned(student: Any, teacher: Any, queries: Queries) -> Any:
     learned = clone(student, safe=False)
-    queries = _grouped(queries)
+    queries = in_rows(queries)
     learned.fit(queries.with_labels(teacher_grades(teacher, queries)))
-    if getattr(getattr(learned, "convergence_", None), "interrupted", False):
+    if was_interrupted(learned):
         raise KeyboardInterrupt("interrupted while the student was fitted")
     return learned
 
@@ -154,13 +156,13 @@ def _fitted(teacher: Any, queries: Queries) -> Any:
     with warnings.catch_warnings():  # that a copy did not converge is no news about the teacher
         warnings.simplefilter("ignore")
         copy.fit(queries)
-    if getattr(getattr(copy, "convergence_", None), "interrupted", False):
+    if was_interrupted(copy):
         raise KeyboardInterrupt("interrupted while the teacher was fitted")
     return copy
 
 
 def _values(judge: Metric, ranker: Any, queries: Queries) -> np.ndarray:
-    queries = _grouped(queries)
+    queries = in_rows(queries)
     scores = np.asarray(ranker.predict(queries), np.float64)
     return judge.per_query(scores, queries.labels, queries.offsets, queries.document_ids)
 
@@ -176,11 +178,6 @@ def _account(judge: Metric, values: np.ndarray, measured: str) -> dict[str, Any]
         "queries": int(np.isfinite(values[0]).sum()),
         "measured": measured,
     }
-
-
-def _grouped(queries: Queries) -> Queries:
-    """Return queries whose rows are in the grouped order, in which rankers then answer."""
-    return queries if queries.order is None else queries.take(np.arange(len(queries)))
 
 
 def _is_fitted(teacher: Any) -> bool:

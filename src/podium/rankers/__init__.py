@@ -6,13 +6,11 @@ from podium.rankers.estimator import *
 from podium.rankers.explaining.explanation import *
 from podium.rankers.presets.adarank import *
 from podium.rankers.presets.boltzrank import *
+from podium.rankers.presets.boosted import *
 from podium.rankers.presets.coordinate_ascent import *
 from podium.rankers.presets.floors import *
-from podium.rankers.presets.gbdt import *
-from podium.rankers.presets.gbrank import *
-from podium.rankers.presets.intervalrank import *
-from podium.rankers.presets.lambdamart import *
 from podium.rankers.presets.lambdarank import *
+from podium.rankers.presets.linear import *
 from podium.rankers.presets.listmle import *
 from podium.rankers.presets.listnet import *
 from podium.rankers.presets.pairties import *
@@ -20,10 +18,6 @@ from podium.rankers.presets.pmop import *
 from podium.rankers.presets.prank import *
 from podium.rankers.presets.random_forest import *
 from podium.rankers.presets.rankboost import *
-from podium.rankers.presets.ranknet import *
-from podium.rankers.presets.rankregress import *
-from podium.rankers.presets.ranksvm import *
-from podium.rankers.presets.regression import *
 from podium.rankers.presets.softrank import *
 from podium.rankers.presets.structrank import *
 from podium.rankers.ranker import *

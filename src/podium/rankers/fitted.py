@@ -17,6 +17,11 @@ from podium.scorers.base import Model
 from podium.training.base import Convergence, Fit
 
 
+def was_interrupted(ranker: Any) -> bool:
+    """Return whether the fit of a ranker, of Podium's or not, was ended early and kept what it had."""
+    return bool(getattr(getattr(ranker, "convergence_", None), "interrupted", False))
+
+
 class FittedEstimator(Fields, Registered, BaseEstimator):  # type: ignore[misc]
     """Base class of scikit-learn estimators whose parameters are fields and which can be saved when fitted.
 

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from podium.experiments.plan.identity import Identity, digest
 from podium.experiments.plan.methods import Setting
-from podium.experiments.plan.protocol import Average
+from podium.experiments.plan.protocol import Average, ProtocolFacts
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,14 +19,6 @@ class DataFacts:
     description: str
     fingerprint: str
     folds: list[str]
-
-
-@dataclass(frozen=True, slots=True)
-class ProtocolFacts:
-    """How the folds were made."""
-
-    name: str = ""
-    text: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,8 @@ Each protocol is a value that can be printed, compared and parsed: ``KFold(5)`` 
 from __future__ import annotations
 
 import typing
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import ClassVar, Literal
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -147,16 +146,17 @@ class Described(typing.Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Rehearsed:
-    """The protocol of a rehearsal: see :mod:`podium.experiments.plan.rehearsal`."""
+class ProtocolFacts:
+    """A protocol by its name and a sentence: one that is stored, or that users cannot ask for."""
 
-    protocol: Described
+    name: str = ""
+    text: str = ""
 
     def __str__(self) -> str:
-        return f"rehearsal of {self.protocol}"
+        return self.name
 
     def describe(self) -> str:
-        return f"{self.protocol.describe()}; without test parts: half of each validation part chooses, half judges"
+        return self.text
 
 
 FORMS = "letor, kfold[:K], holdout[:N[,TEST[,VALID]]], time[:COLUMN[,TEST[,VALID[,WINDOWS]]]]"
@@ -175,18 +175,15 @@ def parse_protocol(text: str | Protocol) -> Protocol:
     if not isinstance(text, str):
         return text
     name, _, rest = text.strip().partition(":")
-    kinds: dict[str, tuple[type, list[tuple[str, Callable[[str], object]]]]] = {
-        "letor": (Letor, []),
-        "kfold": (KFold, [("k", int)]),
-        "holdout": (RepeatedHoldout, [("n", int), ("test", float), ("valid", float)]),
-        "time": (TimeSplit, [("column", str), ("test", float), ("valid", float), ("n", int)]),
-    }
-    values = rest.split(",") if rest else []
-    if name.lower() not in kinds or len(values) > len(kinds[name.lower()][1]):
+    kinds: dict[str, Any] = {"letor": Letor, "kfold": KFold, "holdout": RepeatedHoldout, "time": TimeSplit}
+    kind, values = kinds.get(name.lower()), rest.split(",") if rest else []
+    if kind is None or len(values) > len(fields(kind)):
         raise ValueError(f"{text!r} is no protocol; there are {FORMS}")
-    kind, fields = kinds[name.lower()]
+    options: dict[str, Any] = {}
     try:
-        options = {field: read(value) for (field, read), value in zip(fields, values, strict=False) if value.strip()}
+        for field, value in zip(fields(kind), values, strict=False):
+            read: Any = str if field.default is None else type(field.default)
+            options |= {field.name: read(value)} if value.strip() else {}
     except ValueError:
         raise ValueError(f"{text!r} is no protocol: a number cannot be read; the forms are {FORMS}") from None
     made: Protocol = kind(**options)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from podium.experiments.plan.protocol import Average, Rehearsed
+from podium.experiments.plan.protocol import Average, ProtocolFacts
 from podium.experiments.plan.sources import Parts, Source
 
 if TYPE_CHECKING:
@@ -32,7 +32,8 @@ class RehearsalFolds:
         self.name = f"rehearsal of {source.name}"
         self.description = f"{source.description}, without test parts"
         self.fingerprint = f"{source.fingerprint} rehearsal"
-        self.protocol = Rehearsed(source.protocol)
+        how = f"{source.protocol.describe()}; without test parts: half of each validation part chooses, half judges"
+        self.protocol = ProtocolFacts(f"rehearsal of {source.protocol}", how)
         self.average: Average = source.average
 
     def load(self, fold: str) -> Parts:

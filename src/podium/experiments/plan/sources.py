@@ -98,10 +98,7 @@ class DealtQueries:
         self._parts = protocol.parts(len(queries), times, random_state)
         self.folds = list(self._parts)
         self.name = name
-        self.description = (
-            f"{len(queries)} queries, {queries.n_documents} documents, {queries.n_features} features, "
-            f"{protocol.describe()}"
-        )
+        self.description = described(queries, protocol)
         self.fingerprint = _fingerprint([*_arrays(queries), *([] if times is None else [times.view(np.uint8)])])
 
     def load(self, fold: str) -> Parts:
@@ -165,6 +162,12 @@ def _joined(parts: list[Queries]) -> Queries:
     qids = np.concatenate([np.asarray(part.qids)[part.query_of_document] for part in parts])
     labels = np.concatenate([part.labels for part in parts])
     return Queries(features, labels, qid=qids, feature_names=parts[0].feature_names)
+
+
+def described(queries: Queries, protocol: Described) -> str:
+    """Return what the data are and how they are divided."""
+    numbers = f"{len(queries)} queries, {queries.n_documents} documents, {queries.n_features} features"
+    return f"{numbers}, {protocol.describe()}"
 
 
 def fingerprint(queries: Queries) -> str:

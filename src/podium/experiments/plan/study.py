@@ -12,13 +12,13 @@ from podium.experiments.plan.configuration import (
     Configuration,
     DataFacts,
     MethodFacts,
-    ProtocolFacts,
     plain,
     plain_parameters,
 )
 from podium.experiments.plan.domain import QUERIES, Domain
 from podium.experiments.plan.identity import Identity, digest, package_versions
 from podium.experiments.plan.methods import CloneOf, StudyMethod
+from podium.experiments.plan.protocol import ProtocolFacts
 from podium.experiments.plan.search import Search
 from podium.experiments.plan.sources import Source
 from podium.metrics import Metric

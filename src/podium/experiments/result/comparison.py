@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 __all__ = ["Comparison"]
 
 
+@dataclass(eq=False, repr=False)
 class Comparison:
     """Methods compared on the same folds.
 
@@ -43,47 +45,39 @@ class Comparison:
     :attr:`per_query` the values behind it, and :attr:`rows` everything.
     """
 
-    def __init__(
-        self,
-        configuration: Configuration,
-        results: Sequence[Result],
-        *,
-        folder: Path | None = None,
-        seconds: float = 0.0,
-        store: Store | None = None,
-        rehearsal: Comparison | None = None,
-        study: Study | None = None,
-        notes: Sequence[str] = (),
-    ) -> None:
-        self.configuration = configuration
-        self.metrics = configuration.metrics
+    configuration: Configuration
+    results: Sequence[Result]
+    """By method, fold and seed, so that the values of two methods are in the same order of queries."""
+    _: KW_ONLY
+    folder: Path | None = None
+    """The folder of the run, if it has one."""
+    seconds: float = 0.0
+    """Wall time, over several calls if the run was interrupted."""
+    store: Store | None = None
+    """Holds the arrays behind the results."""
+    rehearsal: Comparison | None = None
+    """The same methods judged without the test parts, if requested."""
+    study: Study | None = None
+    """What was compared, if that was in this process."""
+    more_notes: Sequence[str] = ()
+    """What did not fit in runs that were made elsewhere."""
+    run_facts: dict[str, Any] = field(default_factory=dict)
+    """Versions, machine and status as the run recorded them, if the comparison was loaded from its folder."""
+
+    def __post_init__(self) -> None:
+        configuration = self.configuration
+        self.metrics, self.convention = configuration.metrics, configuration.convention
         self.primary = configuration.primary
         """The metric that selected hyper-parameters on the validation parts, orders the table and is tested."""
-        self.convention = configuration.convention
-        self.methods = methods = list(configuration.methods)
-        self.folds = folds = configuration.data.folds
+        self.methods, self.folds = list(configuration.methods), configuration.data.folds
         self.seeds = configuration.seeds
         """The seeds with which methods that depend on one were repeated."""
         self.averages_folds = configuration.average == "folds"
         """Is a figure the mean of the folds' means, as in the LETOR tables, rather than the mean over all queries?"""
         self._repeats = configuration.average == "repeats"
         """Is a query tested several times, by models trained on different parts?"""
-        self.results = tuple(sorted(results, key=lambda r: (methods.index(r.method), folds.index(r.fold), r.seed)))
-        """By method, fold and seed, so that the values of two methods are in the same order of queries."""
-        self.folder = folder
-        """The folder of the run, if it has one."""
-        self.seconds = seconds
-        """Wall time, over several calls if the run was interrupted."""
-        self.run_facts: dict[str, Any] = {}
-        """Versions, machine and status as the run recorded them, if the comparison was loaded from its folder."""
-        self.store = store
-        """Holds the arrays behind the results."""
-        self.rehearsal = rehearsal
-        """The same methods judged without the test parts, if requested."""
-        self.study = study
-        """What was compared, if that was in this process."""
-        self.more_notes = list(notes)
-        """What did not fit in runs that were made elsewhere."""
+        place, fold = self.methods.index, self.folds.index
+        self.results = tuple(sorted(self.results, key=lambda r: (place(r.method), fold(r.fold), r.seed)))
 
     @classmethod
     def load(cls, folder: str | Path) -> Comparison:
@@ -98,17 +92,15 @@ class Comparison:
         if last is None or all(result.error for result in results):
             raise ValueError(f"{folder} has no finished result of its last study")
         configuration, run_facts = last
-        comparison = cls(
-            configuration,
-            results,
+        return cls(
+            *(configuration, results),
             folder=folder,
             seconds=float(run_facts.get("total_seconds") or 0.0),
             store=store,
             rehearsal=cls.load(folder / REHEARSAL) if run_facts.get("rehearsed") else None,
-            notes=run_facts.get("notes") or (),
+            more_notes=run_facts.get("notes") or (),
+            run_facts=run_facts,
         )
-        comparison.run_facts = run_facts
-        return comparison
 
     def arrays(self, result: Result) -> ResultArrays | None:
         """Return the arrays behind a result: test queries and scores, curve, what the model learned."""

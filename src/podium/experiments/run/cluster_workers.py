@@ -11,7 +11,7 @@ import queue
 import time
 import warnings
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Self
@@ -20,7 +20,7 @@ from uuid import uuid4
 from podium.experiments.run.cluster import Cluster, differences, import_distributed, versions
 from podium.experiments.run.interruption import interruptible
 from podium.experiments.run.seal import VisibleFold
-from podium.experiments.run.workers import Failure, Task, attempt, failure
+from podium.experiments.run.workers import End, Failure, Outcomes, Task, Tasks, attempt, failure
 
 ATTEMPTS = 3
 """A task whose workers died this many times is a failure: perhaps it was what killed them."""
@@ -89,9 +89,7 @@ class ClusterWorkers:
     def release(self, number: int) -> None:
         self._folds.pop(number, None)
 
-    def outcomes(
-        self, tasks: Iterable[Task | None], end: Callable[[], float] | None = None
-    ) -> Iterator[tuple[Task, Any]]:
+    def outcomes(self, tasks: Tasks, end: End = None) -> Outcomes:
         waiting = iter(tasks)
         looked = time.perf_counter()
         while True:
@@ -115,7 +113,7 @@ class ClusterWorkers:
                 yield from self._look()
                 looked = time.perf_counter()
 
-    def _ended(self) -> Iterator[tuple[Task, Any]]:
+    def _ended(self) -> Outcomes:
         """Wait a moment for a task to end; yield it with its outcome, unless it has to be done again."""
         try:
             address, token = self._done.get(timeout=POLL_SECONDS)
@@ -135,7 +133,7 @@ class ClusterWorkers:
         else:  # the task did not reach its function, such as a class that cannot be imported there
             yield running.task, Failure(f"{failure(error).error} (on the worker {address})")
 
-    def _look(self) -> Iterator[tuple[Task, Any]]:
+    def _look(self) -> Outcomes:
         """Take in which workers there are: new ones are admitted or refused, tasks of lost ones are done again."""
         present = self._present()
         for address in sorted(self._admitted - present):

@@ -6,13 +6,12 @@ next stay with it, in the process that was called.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any, Protocol, Self
+from typing import Protocol, Self
 
 from podium.experiments.run.cluster import Cluster
 from podium.experiments.run.seal import Viewable, VisibleFold
-from podium.experiments.run.workers import InProcess, Task, Workers, available_cores
+from podium.experiments.run.workers import End, InProcess, Outcomes, Tasks, Workers, available_cores
 
 
 class Executor(Protocol):
@@ -32,9 +31,7 @@ class Executor(Protocol):
     def release(self, number: int) -> None:
         """Forget the fold of this number: no task to come needs it."""
 
-    def outcomes(
-        self, tasks: Iterable[Task | None], end: Callable[[], float] | None = None
-    ) -> Iterator[tuple[Task, Any]]:
+    def outcomes(self, tasks: Tasks, end: End = None) -> Outcomes:
         """Yield each task with its result or :class:`~podium.experiments.run.workers.Failure`, as they end.
 
         None in place of a task means that the next one depends on tasks under way: it is asked for again after one of

@@ -22,6 +22,4 @@ def look_up(name: str, fold: str, setting: Setting, run: Run, documents: ListedD
         named = ", ".join(missing[:3]) + ", …" * (n > 3)
         hint = " (documents without ids are called d1, d2, … in each query)" * (documents.document_ids is None)
         raise ValueError(f"the run has no document of {n} of the {total} test queries of {fold}: {named}{hint}")
-    return Trial(
-        name, fold, setting.parameters, setting.seed, setting.number, warnings=found.notes(), test_scores=found.scores
-    )
+    return Trial.of(name, fold, setting, warnings=found.notes(), test_scores=found.scores)

@@ -8,6 +8,8 @@ from typing import Any, Self
 
 import numpy as np
 
+from podium.experiments.plan.methods import Setting
+
 CUTOFFS = range(1, 11)
 """Cutoffs of the curve NDCG@k that every result has, whichever metrics were asked for."""
 
@@ -69,6 +71,11 @@ class Trial:
     test_scores: np.ndarray | None = field(default=None, repr=False, compare=False)
     """Scores of every test document, made without its label."""
     model: ModelSummary = field(default_factory=ModelSummary, repr=False, compare=False)
+
+    @classmethod
+    def of(cls, method: str, fold: str, setting: Setting, **outcome: Any) -> Self:
+        """Return the trial of a setting, with what came of it."""
+        return cls(method, fold, setting.parameters, setting.seed, setting.number, **outcome)
 
     def without_scores(self) -> Trial:
         return replace(self, validation_scores=None, test_scores=None, model=ModelSummary())

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Self
 
 from podium.experiments.plan.methods import Setting, StudyMethod
@@ -99,9 +99,7 @@ class TrialPool:
             if isinstance(outcome, Failure):
                 if outcome.error.startswith(OutOfTimeError.__name__):
                     return
-                tried = request.setting.parameters, request.setting.seed, request.setting.number
-                failed = outcome.error, outcome.traceback
-                trial = Trial(request.method.name, request.fold, *tried, error=failed[0], traceback=failed[1])
+                trial = Trial.of(request.method.name, request.fold, request.setting, **asdict(outcome))
             else:
                 trial = outcome if self.keeps_scores else outcome.without_scores()
             self.store.add_trial(self.key(request), trial)

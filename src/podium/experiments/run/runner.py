@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -148,7 +148,10 @@ class Runner:
         self._compile(left)
         for task, outcome in self._executor.outcomes(self._tasks(left)):
             search, setting = self._under_way.pop(task.tag)
-            trial = self._trial(search, setting, outcome)
+            if isinstance(outcome, Failure):
+                trial = Trial.of(search.method.name, search.fold, setting, **asdict(outcome))
+            else:
+                trial = outcome
             self.store.add_trial(search.trial_key(setting), trial)
             search.add(setting, trial.without_scores())  # they are stored, and may be many
             search.advance()
@@ -232,12 +235,6 @@ class Runner:
             fold, sealed = seal(name, *self.study.source.load(name))
             self._open[name] = self._executor.share(fold, self.study.source.folds.index(name)), sealed
         return self._open[name][0]
-
-    def _trial(self, search: OngoingSearch, setting: Setting, outcome: Any) -> Trial:
-        if not isinstance(outcome, Failure):
-            return outcome
-        tried = search.method.name, search.fold, setting.parameters, setting.seed, setting.number
-        return Trial(*tried, error=outcome.error, traceback=outcome.traceback)
 
     def _finish(self, search: OngoingSearch) -> None:
         """Select a trial, judge it, and store the result."""

@@ -27,6 +27,7 @@ import weakref
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields
+from importlib import resources
 from pathlib import Path
 from typing import Any, Self
 
@@ -41,24 +42,6 @@ from podium.experiments.run.surroundings import surroundings
 FILE = "run.sqlite"
 _APPLICATION = 0x506F6469  # says in the file's header whose it is
 _VERSION = 2
-_SCHEMA = """
-CREATE TABLE study (id INTEGER PRIMARY KEY CHECK (id = 1), configuration TEXT NOT NULL, facts TEXT NOT NULL);
-CREATE TABLE trials (
-    key TEXT PRIMARY KEY, method TEXT NOT NULL, fold TEXT NOT NULL, parameters TEXT NOT NULL, seed INTEGER,
-    number INTEGER NOT NULL, validation REAL, seconds REAL NOT NULL, warnings TEXT NOT NULL, error TEXT, traceback TEXT,
-    carried TEXT NOT NULL, validation_values BLOB
-);
-CREATE TABLE scores (trial TEXT PRIMARY KEY REFERENCES trials, arrays BLOB NOT NULL);
-CREATE TABLE test_parts (digest TEXT PRIMARY KEY, arrays BLOB NOT NULL);
-CREATE TABLE results (
-    key TEXT PRIMARY KEY, method TEXT NOT NULL, fold TEXT NOT NULL, seed INTEGER NOT NULL, error TEXT, traceback TEXT,
-    trial TEXT REFERENCES trials, seconds REAL NOT NULL, search_seconds REAL NOT NULL, test_fingerprint TEXT NOT NULL,
-    metrics BLOB, curve BLOB, test_part TEXT REFERENCES test_parts
-);
-CREATE TABLE selections (
-    result TEXT REFERENCES results, number INTEGER, trial TEXT REFERENCES trials, PRIMARY KEY (result, number)
-);
-"""
 _TRIAL = "method, fold, parameters, seed, number, validation, seconds, warnings, error, traceback, carried, "
 _TRIAL += "validation_values"
 _SCORES = ("validation_scores", "test_scores")
@@ -318,9 +301,9 @@ class Store:
                 self._database.execute("SELECT 1 FROM sqlite_schema").fetchone() is None,
             )
             if empty and not application and create:
-                self._database.executescript(
-                    f"BEGIN; PRAGMA application_id = {_APPLICATION}; PRAGMA user_version = {_VERSION};{_SCHEMA} COMMIT;"
-                )
+                tables = resources.files("podium.experiments.run").joinpath("schema.sql").read_text("utf-8")
+                header = f"PRAGMA application_id = {_APPLICATION}; PRAGMA user_version = {_VERSION};"
+                self._database.executescript(f"BEGIN; {header} {tables} COMMIT;")
             elif application != _APPLICATION:
                 raise ValueError(f"{self.path} is not a run of podium compare; choose another folder")
             elif version != _VERSION:

@@ -16,6 +16,7 @@ from podium.experiments.run.outcomes import ModelSummary, Trial
 from podium.experiments.run.seal import Viewable, VisibleFold, with_grade
 from podium.metrics import Metric
 from podium.numerics.blas import quiet_blas
+from podium.rankers.fitted import was_interrupted
 from podium.rankers.methods import accepted
 
 
@@ -65,15 +66,11 @@ def _run_trial(
         on_validation = _scores(ranker, fold.validation, method.name)
         on_test = None if fold.test is None else _scores(ranker, fold.test, method.name)
         values = metric.per_query(on_validation, fold.validation.labels, fold.validation.offsets)
-    return Trial(
-        method.name,
-        fold.name,
-        setting.parameters,
-        setting.seed,
-        setting.number,
-        mean(values),
-        seconds,
-        raised,
+    return Trial.of(
+        *(method.name, fold.name, setting),
+        validation=mean(values),
+        seconds=seconds,
+        warnings=raised,
         carried=carried_over(ranker),
         validation_values=values,
         validation_scores=on_validation,
@@ -103,7 +100,7 @@ def _fit(ranker: Any, fold: VisibleFold, metric: Metric, end: float | None) -> l
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         ranker.fit(fold.train, **accepted(ranker.fit, options))
-    if getattr(getattr(ranker, "convergence_", None), "interrupted", False):
+    if was_interrupted(ranker):
         raise KeyboardInterrupt  # the ranker kept what it had; a study must not take that for a result
     return sorted({f"{w.category.__name__}: {w.message}" for w in caught})
 

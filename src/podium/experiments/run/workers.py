@@ -39,6 +39,14 @@ class Task:
     """Is it to be computed on this machine, because it reads the run's file or is hardly any work?"""
 
 
+Tasks = Iterable[Task | None]
+"""None while all that are left wait for others to end."""
+End = Callable[[], float] | None
+"""Says until when tasks are computed, as ``time.perf_counter`` has it."""
+Outcomes = Iterator[tuple[Task, Any]]
+"""Each task with its result or :class:`Failure`."""
+
+
 @dataclass(frozen=True, slots=True)
 class Failure:
     """A task that raised, or whose process died."""
@@ -72,9 +80,7 @@ class InProcess:
     def release(self, number: int) -> None:
         pass
 
-    def outcomes(
-        self, tasks: Iterable[Task | None], end: Callable[[], float] | None = None
-    ) -> Iterator[tuple[Task, Any]]:
+    def outcomes(self, tasks: Tasks, end: End = None) -> Outcomes:
         for task in tasks:
             if task is None:
                 raise RuntimeError("nothing is under way that tasks could wait for")
@@ -107,9 +113,7 @@ class Workers:
         assert self._folder is not None
         shutil.rmtree(self._folder / str(number), ignore_errors=True)
 
-    def outcomes(
-        self, tasks: Iterable[Task | None], end: Callable[[], float] | None = None
-    ) -> Iterator[tuple[Task, Any]]:
+    def outcomes(self, tasks: Tasks, end: End = None) -> Outcomes:
         waiting = iter(tasks)
         while True:
             for worker in self._workers:

@@ -3,30 +3,11 @@
 from __future__ import annotations
 
 from html import escape
+from importlib import resources
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from podium.rankers.explaining.explanation import Explanation
-
-_STYLE = """\
-.why { color-scheme: light dark; --ink: #1b1d21; --soft: #5b626c; --line: #e3e5e8; --plus: #0072b2; --minus: #d55e00;
-  color: var(--ink); font: 15px/1.5 system-ui, "Segoe UI", Roboto, "DejaVu Sans", sans-serif; max-width: 60rem; }
-@media screen and (prefers-color-scheme: dark) { .why { --ink: #e7e9ed; --soft: #a1a8b3; --line: #30353e;
-  --plus: #56b4e9; --minus: #f08a3c; } }
-.why h1 { font-size: 1.2rem; margin: 0 0 1rem; overflow-wrap: anywhere; }
-.why .scroll { overflow-x: auto; }
-.why table { border-collapse: collapse; width: 100%; font-size: .9rem; font-variant-numeric: tabular-nums; }
-.why th, .why td { padding: .3rem .6rem; text-align: right; white-space: nowrap; border-top: 1px solid var(--line);
-  background: none; color: inherit; }
-.why thead th { border-top: 0; }
-.why th:first-child { text-align: left; }
-.why th { font-weight: 600; max-width: 20rem; overflow: hidden; text-overflow: ellipsis; }
-.why td.bar { width: 40%; min-width: 9rem; }
-.why svg { display: block; width: 100%; height: 1rem; }
-.why rect { fill: var(--plus); } .why rect.minus { fill: var(--minus); } .why line { stroke: var(--soft); }
-.why tfoot th, .why tfoot td { font-weight: 700; border-top: 2px solid var(--soft); }
-.why .soft, .why .soft th { color: var(--soft); font-weight: 400; }
-"""
 
 
 def page(explanation: Explanation, n: int | None) -> str:
@@ -65,8 +46,9 @@ def figure(explanation: Explanation, n: int | None = 20) -> str:
     rules = f"<p>Rules that hold for one of the two:</p><ul>{rules}</ul>" if rules else ""
     legend = f"Bars to the right speak for {names[0]}, bars to the left for {names[1]}."
     remarks = "".join(f'<p class="soft">{escape(text)}</p>' for text in [legend, *explanation.remarks])
+    style = resources.files("podium.rankers.explaining").joinpath("picture.css").read_text("utf-8")
     return (
-        f'<style>{_STYLE}</style>\n<div class="why">\n<h1>{escape(explanation.title)}</h1>\n'
+        f'<style>{style}</style>\n<div class="why">\n<h1>{escape(explanation.title)}</h1>\n'
         f'<div class="scroll"><table>\n<thead><tr>{heads}<th></th></tr></thead>\n'
         f"<tbody>\n{chr(10).join(rows)}\n</tbody>\n"
         f"<tfoot><tr>{foot}</tr></tfoot>\n</table></div>\n{rules}{remarks}\n</div>\n"

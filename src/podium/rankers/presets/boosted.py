@@ -1,22 +1,36 @@
-"""Base class of presets on boosted trees, and what their searches share."""
+"""Presets on boosted trees: their base class, what their searches share, and those whose losses are made for trees."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from podium.core.parameters import require_count
-from podium.losses import Loss, WithRegression
+from podium.core.random_state import seed_of
+from podium.losses import (
+    GBRankLoss,
+    IntervalRankLoss,
+    IsotonicLoss,
+    LambdaRankLoss,
+    Loss,
+    QueryOffsetLoss,
+    RegressionLoss,
+    WithRegression,
+)
+from podium.losses.targets import Targets
 from podium.rankers.inputs import TrainingInput
+from podium.rankers.methods import METHODS
 from podium.rankers.repeating import repeated_fit
 from podium.rankers.spaces import LogUniform
 from podium.rankers.tree_methods import TreeMethods
 from podium.scorers.trees.scorer import Trees
 from podium.training import Boosting, Fit, Trainer
 
+__all__ = ["GBDT", "GBRank", "IntervalRank", "IsotonicRank", "LambdaMART", "QueryOffset"]
+
 ON_TREES: dict[str, Any] = {"kind": "trees", "stochastic": True}
 TREES: dict[str, Any] = {**ON_TREES, "grid": {"n_leaves": [4, 8, 16], "learning_rate": LogUniform(0.03, 0.1)}}
 FEW_LEAVES: dict[str, Sequence[Any]] = {"n_leaves": [4, 16]}
 REGRESSION = {**FEW_LEAVES, "regression": LogUniform(0.01, 0.1, 1.0)}
-WITH_REGRESSION: dict[str, Any] = {"regression": 0.1}
 _SAMPLED: dict[str, Any] = {"query_fraction": None, "feature_fraction": None}
 
 
@@ -87,3 +101,180 @@ class LossOnTrees(BoostedPreset):
 
     def _loss(self) -> Loss:
         return WithRegression(self.loss, self.regression) if self.regression else self.loss
+
+
+class LambdaMART(BoostedPreset):
+    """LambdaMART: trees on RankNet's gradients, each pair weighted by the change in a metric when it is swapped.
+
+    Wu, Burges, Svore, Gao: Adapting boosting for information retrieval measures. Information Retrieval 2010.
+    Gradients are normalized per query, as in LightGBM.
+
+    Parameters
+    ----------
+    metric : str
+        The metric whose changes weigh the pairs, under any convention.
+    truncation : int, optional
+        Pairs count only if one of the two is among the first so many; None counts all.
+    sigma : float
+        Steepness of RankNet's logistic function.
+
+    Examples
+    --------
+    >>> import podium
+    >>> queries = podium.make_queries(n_queries=50, n_documents=10, n_features=5)
+    >>> ranker = podium.LambdaMART(n_trees=20, random_state=0).fit(queries)
+    >>> ranker.score(queries) > 0.8, ranker.contributions(queries).shape == (queries.n_documents, 6)
+    (True, True)
+    """
+
+    metric: str = "ndcg"
+    truncation: int | None = 30
+    sigma: float = 1.0
+
+    def _loss(self) -> Loss:
+        seed = seed_of(self.random_state)
+        return LambdaRankLoss(self.metric, self.truncation, self.sigma, truncated_ideal=True, random_state=seed)
+
+
+class GBDT(BoostedPreset):
+    """Boosted regression on the grades: what ranking losses on trees have to beat.
+
+    Friedman: Greedy function approximation: a gradient boosting machine. Annals of Statistics 2001. Every document
+    counts the same, in long lists and short ones.
+
+    Parameters
+    ----------
+    targets : "identity", None or a sequence
+        What is regressed on: the grade, 2^grade − 1, or a number for each of the grades 0, 1, 2, …
+    """
+
+    targets: Targets = "identity"
+
+    def _loss(self) -> Loss:
+        return RegressionLoss(normalize=False, targets=self.targets)
+
+
+class QueryOffset(GBDT):
+    """Boosted regression on the grades up to a constant for each query: only differences within a list count.
+
+    Equation 3 of the IntervalRank paper.
+    """
+
+    def _loss(self) -> Loss:
+        return QueryOffsetLoss(normalize=False, targets=self.targets)
+
+
+class GBRank(BoostedPreset):
+    """GBRank: a squared hinge on pairs, with the margin that their targets ask for, and a pull between equal grades.
+
+    Zheng, Zha, Zhang, Chapelle, Chen, Sun: A general boosting method and its application to learning ranking functions
+    for web search. NIPS 2007.
+
+    Parameters
+    ----------
+    ties : float
+        Weight of the pull between equal grades.
+    regression : float
+        Weight of squared errors on the targets; above 0, this is the IntervalRank paper's GBRank_Reg.
+    targets : None, "identity" or a sequence
+        2^grade − 1, the grade, or a number for each of the grades 0, 1, 2, …
+    """
+
+    ties: float = 0.1
+    regression: float = 0.0
+    targets: Targets = None
+
+    def _loss(self) -> Loss:
+        return GBRankLoss(self.ties, self.regression, self.targets)
+
+
+class IntervalRank(BoostedPreset):
+    """IntervalRank: scores move as little as they must for the grades to lie in separate, narrow intervals.
+
+    Moon, Smola, Chang, Zheng: IntervalRank: isotonic regression with listwise and pairwise constraints. WSDM 2010.
+
+    Parameters
+    ----------
+    separation : float
+        Cost of missing distance between neighboring grades, the paper's λ1.
+    width : float
+        Cost of the width of a grade's interval, the paper's λ2.
+    regression : float
+        Weight of squared errors on the targets, the paper's λ3; above 0, this is its IntervalRank_Reg. The paper's
+        plain form, called ``intervalrank`` in comparisons, is 0; the default is the best of six values on two sets.
+    targets : None, "identity" or a sequence
+        2^grade − 1, the grade, or a number for each of the grades 0, 1, 2, …
+    barrier : float, optional
+        See :class:`podium.losses.IntervalRankLoss`.
+    """
+
+    separation: float = 1.0
+    width: float = 1.0
+    regression: float = 1.0
+    targets: Targets = None
+    barrier: float | None = None
+
+    def _loss(self) -> Loss:
+        return IntervalRankLoss(self.separation, self.width, self.regression, self.targets, self.barrier)
+
+
+class IsotonicRank(BoostedPreset):
+    """Isotonic ranking: the least change of scores after which every pair is as far apart as its targets.
+
+    Zheng, Zha, Sun: Query-level learning to rank using isotonic regression. Allerton 2008 (equation 5 of the
+    IntervalRank paper).
+
+    Parameters
+    ----------
+    targets : None, "identity" or a sequence
+        Where grades should be: 2^grade − 1, the grade, or a number for each of the grades 0, 1, 2, …
+    """
+
+    targets: Targets = None
+
+    def _loss(self) -> Loss:
+        return IsotonicLoss(self.targets)
+
+
+_WU, _FRIEDMAN = "Wu et al., Information Retrieval 2010", "Friedman, Annals of Statistics 2001"
+_MOON = "Moon et al., WSDM 2010"
+METHODS.add("lambdamart", LambdaMART, "boosted trees on LambdaRank's gradients", _WU, "listwise", **TREES)
+METHODS.add("gbdt", GBDT, "boosted trees, least squares on the grades", _FRIEDMAN, "pointwise", **TREES)
+METHODS.add_variant(
+    "gbdt",
+    "query-offset",
+    QueryOffset,
+    "boosted trees, least squares up to a constant for each query",
+    reference=_MOON,
+    family="listwise",
+)
+METHODS.add(
+    "gbrank",
+    GBRank,
+    "boosted trees, squared hinge on pairs with margins",
+    "Zheng et al., NIPS 2007",
+    "pairwise",
+    {**FEW_LEAVES, "ties": [0.0, 0.1, 1.0]},
+    **ON_TREES,
+)
+_WITH_REGRESSION = partial(GBRank, regression=0.1), "GBRank with a regression term"
+METHODS.add_variant("gbrank", "gbrank-reg", *_WITH_REGRESSION, reference=_MOON, grid=REGRESSION)
+METHODS.add(
+    "intervalrank",
+    partial(IntervalRank, regression=0.0),
+    "boosted trees, grades in separate intervals",
+    _MOON,
+    "listwise",
+    {**FEW_LEAVES, "separation": LogUniform(1.0, 10.0, 100.0)},
+    **ON_TREES,
+)
+_WITH_REGRESSION = partial(IntervalRank, separation=10.0, regression=0.1), "IntervalRank with a regression term"
+METHODS.add_variant("intervalrank", "intervalrank-reg", *_WITH_REGRESSION, grid=REGRESSION)
+METHODS.add_variant(
+    "intervalrank",
+    "isotonicrank",
+    IsotonicRank,
+    "boosted trees, least change that orders the pairs",
+    reference="Zheng et al., Allerton 2008",
+    **TREES,
+)

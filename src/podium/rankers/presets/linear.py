@@ -1,9 +1,13 @@
-"""Base class of presets with a linear scorer and a smooth loss."""
+"""Presets with a linear scorer and a smooth loss: their base class, and those that are nothing but a loss."""
 
+from podium.losses import Loss, RankNetLoss, RankRegressLoss, RankSVMLoss, RegressionLoss
 from podium.rankers.estimator import BaseRanker
+from podium.rankers.methods import METHODS
 from podium.rankers.spaces import LogUniform
 from podium.scorers.linear.scorer import Linear
 from podium.training import LBFGS, Trainer
+
+__all__ = ["RankNet", "RankRegress", "RankSVM", "Regression"]
 
 SMALL_L2 = {"l2": LogUniform(1e-4, 1e-3, 1e-2, 1e-1)}
 WIDE_L2 = {"l2": LogUniform(1e-4, 1e-2, 1e-1, 1.0)}
@@ -34,3 +38,62 @@ class LinearPreset(BaseRanker):
 
     def _trainer(self) -> Trainer:
         return LBFGS(max_iter=self.max_iter, tolerance=self.tolerance)
+
+
+class RankNet(LinearPreset):
+    """RankNet: logistic loss on the score difference of each pair with different grades.
+
+    Burges, Shaked, Renshaw, Lazier, Deeds, Hamilton, Hullender: Learning to rank using gradient descent. ICML 2005.
+    The scorer here is linear; ``Ranker(RankNetLoss(), scorer=...)`` takes any other.
+    """
+
+    def _loss(self) -> Loss:
+        return RankNetLoss()
+
+
+class RankSVM(LinearPreset):
+    """Ranking SVM: hinge loss on the score difference of each pair with different grades, and an L2 penalty.
+
+    Joachims: Optimizing search engines using clickthrough data. KDD 2002; squared hinge as in Chapelle & Keerthi:
+    Efficient algorithms for ranking with SVMs. Information Retrieval 13, 2010. In the usual notation, ``l2`` is 1/C
+    for losses averaged over pairs and queries.
+
+    Parameters
+    ----------
+    squared : bool
+        The squared hinge is smooth, which suits L-BFGS; the plain one is the original.
+    """
+
+    squared: bool = True
+
+    def _loss(self) -> Loss:
+        return RankSVMLoss(squared=self.squared)
+
+
+class RankRegress(LinearPreset):
+    """Rank Regress: squared error of each score difference from 1, over the pairs with different grades.
+
+    A least-squares problem over pairs; a baseline of Truyen, Phung, Venkatesh: Probabilistic models over ordered
+    partitions. SDM 2011.
+    """
+
+    def _loss(self) -> Loss:
+        return RankRegressLoss()
+
+
+class Regression(LinearPreset):
+    """Least squares on the grades: what ranking methods have to beat.
+
+    Documents are averaged within their query first, so that long lists count no more than short ones. The intercept is
+    not penalized.
+    """
+
+    def _loss(self) -> Loss:
+        return RegressionLoss()
+
+
+METHODS.add("ranknet", RankNet, "logistic loss on pairs", "Burges et al., ICML 2005", "pairwise", WIDE_L2)
+METHODS.add("ranksvm", RankSVM, "squared hinge loss on pairs", "Joachims, KDD 2002", "pairwise", WIDE_L2)
+_REFERENCE = "baseline of Truyen et al., SDM 2011"
+METHODS.add("rankregress", RankRegress, "squared error on differences of pairs", _REFERENCE, "pairwise", WIDE_L2)
+METHODS.add("regression", Regression, "least squares on the grades", "folklore", "pointwise", WIDE_L2)

@@ -5,7 +5,7 @@ from functools import partial
 from podium.core.random_state import seed_of
 from podium.losses import ListMLELoss, Loss
 from podium.rankers.methods import METHODS
-from podium.rankers.presets.boosted import REGRESSION, TREES, WITH_REGRESSION, LossOnTrees
+from podium.rankers.presets.boosted import REGRESSION, TREES, LossOnTrees
 from podium.rankers.presets.linear import SMALL_L2, LinearPreset
 
 __all__ = ["ListMLE"]
@@ -36,7 +36,7 @@ METHODS.add_variant("listmle", "listmle-trees", _ON_TREES, "ListMLE's loss on bo
 METHODS.add_variant(
     "listmle-trees",
     "listmle-trees-reg",
-    partial(_ON_TREES, **WITH_REGRESSION),
+    partial(_ON_TREES, regression=0.1),
     "ListMLE's loss on boosted trees with a regression term",
     reference="Moon et al., WSDM 2010",
     grid=REGRESSION,
