@@ -138,13 +138,11 @@ class _ListPickScorer(_PickScorer, listwise=True):
     """Stands for a pick that looks at whole lists."""
 
 
-class _Lines:
+class _Lines(Silent):
     """Tells on standard error what is going on."""
 
     def note(self, text: str) -> None:
         print(f"[podium] {text}", file=sys.stderr)
-
-    def start(self, total: int, done: int) -> None: ...
 
     def finished(self, text: str, seconds_left: float | None = None) -> None:
         self.note(text)

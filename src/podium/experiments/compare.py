@@ -137,9 +137,9 @@ def compare(
     """
     strategy = search if isinstance(search, Search) else Search(search, budget)
     random_state = seed_of(random_state)
-    n_seeds = int(seeds) if isinstance(seeds, int | np.integer) else 0
-    listed = () if isinstance(seeds, int | np.integer) else seeds
-    every = list(dict.fromkeys([*range(random_state, random_state + n_seeds), *map(int, listed)]))
+    if isinstance(seeds, int | np.integer):
+        seeds = range(random_state, random_state + int(seeds))
+    every = list(dict.fromkeys(map(int, seeds)))
     if not every:
         raise ValueError("give at least one seed")
     if folds is not None and protocol is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -246,7 +247,7 @@ class Selection:
     ) -> tuple[np.ndarray, Queries]:
         """Return minus the logarithms of ranks by each candidate, fold after fold, and the queries they are of."""
         judges = race.folds.judges.take(numbers)
-        scores = [np.concatenate([_scores(race, name, fold) for fold in folds]) for name in names]
+        scores = race.joined(names, folds, attrgetter("validation_scores"))
         return np.array([-np.log(mean_ranks(s, judges.offsets)) for s in scores]), judges
 
     def _fitted(self, members: Mapping[str, float], race: Race) -> Any:
@@ -299,12 +300,6 @@ class Selection:
 def _cost(race: Race, name: str) -> float:
     trials = race.trials.get(name, {})
     return float(np.mean([trial.seconds for trial in trials.values()])) if trials else 0.0
-
-
-def _scores(race: Race, name: str, fold: str) -> np.ndarray:
-    scores = race.trials[name][fold].validation_scores
-    assert scores is not None
-    return scores
 
 
 def in_words(members: Mapping[str, float]) -> str:

@@ -12,6 +12,7 @@ import ast
 import hashlib
 from collections.abc import Iterable, Iterator
 from functools import cache
+from importlib.util import resolve_name
 from pathlib import Path
 from typing import NamedTuple
 
@@ -83,8 +84,7 @@ def _imports(tree: ast.Module, package: str, sources: Path) -> Iterator[str]:
                 else:
                     yield alias.name
         elif isinstance(node, ast.ImportFrom):
-            parents = package.split(".")[: len(package.split(".")) + 1 - node.level] if node.level else []
-            module = ".".join([*parents, *([node.module] if node.module else [])])
+            module = resolve_name("." * node.level + (node.module or ""), package)
             for alias in node.names:
                 yield _home(module, alias.name, sources)
     for node in ast.walk(tree):

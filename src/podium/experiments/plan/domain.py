@@ -68,19 +68,18 @@ class Domain:
         options = options or {}
         own = dict(self._named(methods))
         derived = [name for name, ranker in own.items() if ranker is None and name in self.derived]
-        entered = [
-            self._built_in(name, options) if ranker is None else self._own(name, ranker, options, n_seeds)
-            for name, ranker in own.items()
-            if name not in derived
-        ]
-        floors = [self._built_in(name, {**options, **(floor_options or {})}) for name in self.floors]
+        given = {name: ranker for name, ranker in own.items() if name not in derived}
+        entered = [self.study_method(name, ranker, options, n_seeds) for name, ranker in given.items()]
+        floors = [self.study_method(name, None, {**options, **(floor_options or {})}) for name in self.floors]
         return [*entered, *(self.derived[name](entered) for name in derived), *floors]
 
-    def study_method(self, name: str, ranker: Any = None, options: Mapping[str, Any] | None = None) -> StudyMethod:
+    def study_method(
+        self, name: str, ranker: Any = None, options: Mapping[str, Any] | None = None, n_seeds: int = 1
+    ) -> StudyMethod:
         """Return one method: a built-in one by its name, or what the user gives, as in :meth:`study_methods`."""
         if ranker is None:
-            return self._built_in(name, options or {})
-        return self._own(name, ranker, options or {}, 1)
+            return self._method(name, self.methods.find(name), options or {})
+        return self._own(name, ranker, options or {}, n_seeds)
 
     def _named(self, methods: Methods) -> Iterator[tuple[str, Any]]:
         """Yield each name once, without the floors, with the user's object that it stands for or None."""
@@ -95,9 +94,6 @@ class Domain:
                 yield name, import_user_object(name)
             elif name not in self.floors:
                 yield name, None
-
-    def _built_in(self, name: str, options: Mapping[str, Any]) -> StudyMethod:
-        return self._method(name, self.methods.find(name), options)
 
     def _method(self, name: str, method: Method, options: Mapping[str, Any]) -> StudyMethod:
         return StudyMethod(

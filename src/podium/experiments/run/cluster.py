@@ -8,13 +8,13 @@ from typing import Any, Self
 
 from podium.experiments.plan.code import code_digest
 from podium.experiments.plan.identity import package_versions
+from podium.experiments.plan.study import TRIAL
 from podium.experiments.run.workers import available_cores, interrupts_held
 from podium.version import __version__
 
 LOCAL = "local"
 CONNECT_SECONDS = 30
 """How long to try to reach a scheduler."""
-_TRIAL = "podium.experiments.run.trial"
 
 
 class Cluster:
@@ -83,7 +83,7 @@ def import_distributed() -> Any:
 def versions() -> dict[str, str]:
     """Return what must be the same on every worker, because the figures of a trial may depend on it."""
     python = ".".join(platform.python_version_tuple()[:2])
-    return {"podium": __version__, "podium's code": code_digest([_TRIAL]), "python": python, **package_versions()}
+    return {"podium": __version__, "podium's code": code_digest([TRIAL]), "python": python, **package_versions()}
 
 
 def differences(theirs: dict[str, str]) -> list[str]:

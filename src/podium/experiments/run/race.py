@@ -7,8 +7,10 @@ without a time limit the outcome is the same on every machine.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
+from typing import Any
 
 import numpy as np
 
@@ -64,12 +66,11 @@ class Race:
 
     def values(self, names: Sequence[str], folds: Sequence[str]) -> np.ndarray:
         """Return the metric on each validation query of these folds, (n_candidates, n_queries)."""
-        return np.array([np.concatenate([self._values(name, fold) for fold in folds]) for name in names])
+        return np.array(self.joined(names, folds, attrgetter("validation_values")))
 
-    def _values(self, name: str, fold: str) -> np.ndarray:
-        values = self.trials[name][fold].validation_values
-        assert values is not None
-        return values
+    def joined(self, names: Sequence[str], folds: Sequence[str], part: Callable[[Trial], Any]) -> list[np.ndarray]:
+        """Return an array of each candidate's trials, fold after fold."""
+        return [np.concatenate([part(self.trials[name][fold]) for fold in folds]) for name in names]
 
     def common_folds(self) -> list[str]:
         """Return the folds on which all candidates that are left were tried."""

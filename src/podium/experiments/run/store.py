@@ -310,8 +310,7 @@ class Store:
                 raise ValueError(f"{self.path} was made by another version of Podium; choose another folder")
 
     def _row(self, query: str, *values: Any) -> Any:
-        with self._errors():
-            return self._database.execute(query, values).fetchone()
+        return next(iter(self._rows(query, *values)), None)
 
     def _rows(self, query: str, *values: Any) -> list[Any]:
         with self._errors():

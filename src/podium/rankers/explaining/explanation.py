@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 __all__ = ["Explanation"]
@@ -124,17 +124,12 @@ class Explanation:
         """Return everything as plain values, for JSON."""
         return {
             "query": self.query,
-            "documents": [
-                {"name": d.name, "row": d.row, "score": d.score, "place": d.place} for d in (self.first, self.second)
-            ],
+            "documents": [asdict(document) for document in (self.first, self.second)],
             "difference": self.difference,
             "method": self.method,
             "standard_error": self.standard_error,
             "note": self.note,
-            "contributions": [
-                {"feature": c.feature, "name": c.name, "values": list(c.values), "contribution": c.contribution}
-                for c in self.contributions
-            ],
+            "contributions": [asdict(c) | {"values": list(c.values)} for c in self.contributions],
             "rules": [{"rule": r, "contribution": weight, "holds_for_first": first} for r, weight, first in self.rules],
         }
 
