@@ -97,63 +97,55 @@ def _how_sure(close: list[str], n_others: int) -> str:
     return f"It does not differ significantly from {many}; it is significantly better than the rest."
 
 
+_CHARTS = (
+    ("curves", "NDCG at every cutoff", "NDCG@k against k, averaged as in the table. Choose the methods to highlight."),
+    (
+        "training",
+        "Training",
+        "{metric} on the validation part during the training of the chosen model. In the mean, a fold that has ended "
+        "keeps its last value; for a single fold, a marker shows the model that was kept.",
+    ),
+    (
+        "cost",
+        "Cost and quality",
+        "Training time of the chosen model against {metric}. On the line: no other method is both faster and better.",
+    ),
+    ("duels", "Wins over {units}", ""),
+    ("disagreement", "Where methods disagree", ""),
+    ("pair", "Two methods, {unit} by {unit}", "Every {unit}’s {metric} under two methods.{explorer}"),
+    (
+        "weights",
+        "Learned weights",
+        "The features with the largest weights or importances, each as a share of the total: mean over folds, and "
+        "range over folds.",
+    ),
+)
+"""Name, heading and lead of each section."""
+
+
 def _charts(comparison: Comparison, content: dict[str, Any]) -> list[str]:
     """Return the sections of the charts for which there are data."""
     methods = content["methods"]
     if not methods:
         return []
-    unit, item = content["unit"], content["item"]
-    name = f"{comparison.primary} ({comparison.convention})"
-    return [
-        section(
-            "curves",
-            "NDCG at every cutoff",
-            figure("curves-chart") if any(m["curve"] for m in methods) else "",
-            lead="NDCG@k against k, averaged as in the table. Choose the methods to highlight.",
-        ),
-        section(
-            "training",
-            "Training",
-            figure("training-chart") if any(m["history"] for m in methods) else "",
-            lead=f"{name} on the validation part during the training of the chosen model. In the mean, a fold that has "
-            "ended keeps its last value; for a single fold, a marker shows the model that was kept.",
-        ),
-        section(
-            "cost",
-            "Cost and quality",
-            figure("cost-chart"),
-            lead=f"Training time of the chosen model against {name}. "
-            "On the line: no other method is both faster and better.",
-        ),
-        section(
-            "duels",
-            f"Wins over {units(comparison)}",
-            figure("duels-table") if len(methods) > 1 else "",
-            figure("ranks-chart") if content["ranks"] else "",
-        ),
-        section(
-            "disagreement",
-            "Where methods disagree",
-            figure("agreement-table") if content["agreement"] else "",
-            figure("disputed-table") if len(methods) > 1 else "",
-        ),
-        section(
-            "pair",
-            f"Two methods, {unit} by {unit}",
-            figure("pair-chart"),
-            figure("explorer") if content["rankings"] else "",
-            lead=f"Every {unit}’s {name} under two methods."
-            + (f" Open a {unit} to see both rankings of its {item}s." if content["rankings"] else "")
-            + (" Features say why." if content["explained"] else ""),
-        ),
-        section(
-            "weights",
-            "Learned weights",
-            figure("weights-chart") if any(m["weights"] for m in methods) else "",
-            lead="The features with the largest weights or importances, each as a share of the total: "
-            "mean over folds, and range over folds.",
-        ),
-    ]
+    shown: dict[str, dict[str, Any]] = {
+        "curves": {"curves-chart": any(m["curve"] for m in methods)},
+        "training": {"training-chart": any(m["history"] for m in methods)},
+        "cost": {"cost-chart": True},
+        "duels": {"duels-table": len(methods) > 1, "ranks-chart": content["ranks"]},
+        "disagreement": {"agreement-table": content["agreement"], "disputed-table": len(methods) > 1},
+        "pair": {"pair-chart": True, "explorer": content["rankings"]},
+        "weights": {"weights-chart": any(m["weights"] for m in methods)},
+    }
+    words = {name: content[name] for name in ("unit", "units", "item")}
+    words["metric"] = f"{comparison.primary} ({comparison.convention})"
+    explorer = " Open a {unit} to see both rankings of its {item}s." if content["rankings"] else ""
+    words["explorer"] = explorer.format(**words) + " Features say why." * bool(content["explained"])
+    sections = []
+    for name, heading, lead in _CHARTS:
+        figures = [figure(drawn) for drawn, known in shown[name].items() if known]
+        sections.append(section(name, heading.format(**words), *figures, lead=lead.format(**words)))
+    return sections
 
 
 def _contents(body: str) -> str:
