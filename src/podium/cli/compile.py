@@ -10,8 +10,6 @@ examples:
   NUMBA_CACHE_DIR=/srv/cache podium compile model.podium
 """
 
-from __future__ import annotations
-
 import argparse
 import time
 

@@ -15,8 +15,6 @@ Where the target runs in Python (onnxruntime, XGBoost, LightGBM, SQLite, DuckDB)
 reads FILE back and computes as the engine does. Scores that float32 does not tell apart count as tied.
 """
 
-from __future__ import annotations
-
 import argparse
 from typing import Any
 

@@ -7,8 +7,6 @@ a package with ``COMMANDS``. Its docstring is its help: a line for the list of c
 import nothing heavy before a command runs, so that ``podium --help`` answers at once.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import shlex

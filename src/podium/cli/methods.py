@@ -8,8 +8,6 @@ examples:
   podium methods --ratings
 """
 
-from __future__ import annotations
-
 import argparse
 
 from podium.cli import options, output

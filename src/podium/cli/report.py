@@ -10,8 +10,6 @@ examples:
   podium report podium-runs/OHSUMED -o table.tex
 """
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Callable
 from pathlib import Path

@@ -9,8 +9,6 @@ examples:
   podium show model.podium --json
 """
 
-from __future__ import annotations
-
 import argparse
 from typing import Any
 

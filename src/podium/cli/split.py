@@ -11,8 +11,6 @@ examples:
 The same seed gives the same parts, and those that podium.train_test_split gives in Python.
 """
 
-from __future__ import annotations
-
 import argparse
 from functools import partial
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Choosing a method and its setting without being asked which: the ranker ``Auto``."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Sequence
 from pathlib import Path

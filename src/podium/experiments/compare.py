@@ -1,7 +1,5 @@
 """Comparing methods on the same folds: the whole experiment, from data to tables, in one call."""
 
-from __future__ import annotations
-
 import tempfile
 import time
 import warnings

@@ -1,7 +1,5 @@
 """The rehearsal of a blend: what it would do on queries that did not decide its shares."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -7,8 +7,6 @@ it; where there are many, a few members have it all. Without them, kinds of mode
 features) have equal shares, because models of one kind make much the same mistakes; so have the members of a kind.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, Self

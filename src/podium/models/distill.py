@@ -5,8 +5,6 @@ looking at its whole list, which search engines that score one document at a tim
 teacher's order of each list from the features of single documents.
 """
 
-from __future__ import annotations
-
 import math
 import warnings
 from collections.abc import Iterator

@@ -6,8 +6,6 @@ it is among the best three: close to equal for models that few queries cannot te
 model that is below the best one in nearly all samples has no share, even if it is the second best.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 BEST = 3

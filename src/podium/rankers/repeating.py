@@ -1,7 +1,5 @@
 """The mean of several fits that differ only in their seeds, as one sum of trees."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from statistics import median_low
 from typing import Any

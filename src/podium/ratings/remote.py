@@ -1,7 +1,5 @@
 """Ratings that are elsewhere, in parts of whole users: what rankers know of them."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from podium.data.queries import Queries

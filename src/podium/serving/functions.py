@@ -4,8 +4,6 @@ Each takes what the model's ``scoring()`` and ``to_arrays()`` gave, and the numb
 file may come from a stranger; and returns a function from one query's rows to scores.
 """
 
-from __future__ import annotations
-
 import logging
 import time
 from collections.abc import Callable, Mapping

@@ -4,8 +4,6 @@ Linear models, networks and rules need NumPy alone; trees need Numba, too. Sciki
 are never loaded, so that a web service starts in a fraction of a second.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from typing import Any

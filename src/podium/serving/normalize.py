@@ -1,7 +1,5 @@
 """Rescaling the features of one query, as :func:`podium.data.normalize.normalize` does it for many."""
 
-from __future__ import annotations
-
 import numpy as np
 
 

@@ -1,7 +1,5 @@
 """Numba without the second that it spends on importing all of ``scipy.linalg``."""
 
-from __future__ import annotations
-
 import sys
 from importlib import import_module
 from importlib.util import find_spec

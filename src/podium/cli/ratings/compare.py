@@ -14,8 +14,6 @@ The floor of every table, item-mean and popularity, is always included.
 Exit code 1 means that a method failed; its row says why, and the other rows are complete.
 """
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 

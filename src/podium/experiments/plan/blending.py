@@ -5,8 +5,6 @@ queries, near to a choice where it has many. No model is fitted a second time fo
 for the trials' stored scores.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self

@@ -4,8 +4,6 @@ No trial is stopped early, so that a validation query judges only what it did no
 fit is the same as the trials but for the number of queries.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self

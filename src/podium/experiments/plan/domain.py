@@ -1,7 +1,5 @@
 """Which methods take part in a study, and the domain they come from: documents of queries, or something else."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from inspect import Parameter, signature

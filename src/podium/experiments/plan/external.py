@@ -1,7 +1,5 @@
 """Rankings made elsewhere as methods of a study: rows that nothing is trained for."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

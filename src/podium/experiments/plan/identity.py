@@ -6,8 +6,6 @@ followed in the same way; other packages by their versions. Arrays are described
 described is unlike anything that was there before, so that no stored trial passes for one with it.
 """
 
-from __future__ import annotations
-
 import dis
 import hashlib
 import inspect

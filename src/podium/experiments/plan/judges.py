@@ -1,7 +1,5 @@
 """The metrics of a study: which can tell methods apart at all, and which of these chooses."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """A method as it takes part in a study, and a setting to try it with."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product

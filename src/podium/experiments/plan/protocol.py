@@ -3,8 +3,6 @@
 Each protocol is a value that can be printed, compared and parsed: ``KFold(5)`` is ``kfold:5`` on the command line.
 """
 
-from __future__ import annotations
-
 import typing
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Literal

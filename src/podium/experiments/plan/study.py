@@ -1,7 +1,5 @@
 """A study: methods, data and metrics that belong together, before anything is computed."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property

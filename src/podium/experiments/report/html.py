@@ -1,7 +1,5 @@
 """Pieces of HTML, every text escaped."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from html import escape
 from math import isnan

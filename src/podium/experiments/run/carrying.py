@@ -7,8 +7,6 @@ values. The median is not scaled up, although the final fit has more data (with 
 trees cost less than too many. Of several restarts, the final fit keeps the one with the lowest training objective.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from statistics import median_low

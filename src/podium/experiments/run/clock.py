@@ -1,7 +1,5 @@
 """The time that a search, the final fit and the writing of the model may take together."""
 
-from __future__ import annotations
-
 import math
 import time
 from typing import Any

@@ -1,7 +1,5 @@
 """The Dask cluster that a comparison was given, connected to when it is first needed."""
 
-from __future__ import annotations
-
 import platform
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from typing import Any, Self

@@ -5,8 +5,6 @@ be on a worker can be counted against it when it dies. Folds are sent once; work
 that are made from stored trials are computed here, beside the store.
 """
 
-from __future__ import annotations
-
 import queue
 import time
 import warnings

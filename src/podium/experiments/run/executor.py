@@ -4,8 +4,6 @@ Whoever has trials to do knows an :class:`Executor` only; the store, the sealed 
 next stay with it, in the process that was called.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Protocol, Self
 

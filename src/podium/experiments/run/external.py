@@ -1,7 +1,5 @@
 """The trial of a run that was made elsewhere: its scores of the test part are looked up."""
 
-from __future__ import annotations
-
 from podium.data.io.run_scores import ListedDocuments, scores_in
 from podium.data.io.trec import Run
 from podium.experiments.plan.methods import Setting

@@ -1,7 +1,5 @@
 """How long the rest of a study will take."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping
 

@@ -1,7 +1,5 @@
 """Asking a trial to end before it is done, where its process cannot be ended: on the worker of a cluster."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar

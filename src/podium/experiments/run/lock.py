@@ -1,7 +1,5 @@
 """The lock on a run's folder."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -4,8 +4,6 @@
 asks for, one batch after another, with the same workers and the same store.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace

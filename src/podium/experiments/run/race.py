@@ -5,8 +5,6 @@ sample of the validation queries so far is it among the best. Which ones go depe
 without a time limit the outcome is the same on every machine.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter

@@ -4,8 +4,6 @@ The unit of work is a trial. The unit of selection is a method on a fold with a 
 is done, one is selected and judged, and the result is stored, before anything else happens to it.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """A finished trial in the place of its model: a ranker that reads its scores from the run's file."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any, Self
 

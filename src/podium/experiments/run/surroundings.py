@@ -1,7 +1,5 @@
 """When and on what a study is computed."""
 
-from __future__ import annotations
-
 import platform
 from datetime import UTC, datetime
 from pathlib import Path

@@ -6,8 +6,6 @@ rest goes on. Tasks are taken from their iterable only when a worker is free, so
 as writing the data it reads) without doing it for all of them at once.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal

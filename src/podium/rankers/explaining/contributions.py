@@ -7,8 +7,6 @@ is switched, over all orders of switching. Features in which the two do not diff
 depends on the whole list is computed for the list with one document changed, all others as they are.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """The explanation of a fitted ranker's scores: from what callers name to the documents, and the parts put together."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Why one document is above another, for reading."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass
 from typing import Any
 
