@@ -1,12 +1,10 @@
 """From a finished comparison to a model: the setting that all folds choose together, fitted on all data."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -22,6 +20,7 @@ from podium.experiments.plan.protocol import parse_protocol
 from podium.experiments.plan.search import ListedSettings, Search
 from podium.experiments.plan.sources import WholeSource, open_source
 from podium.experiments.plan.study import Study
+from podium.experiments.result.comparison import Comparison
 from podium.experiments.run.carrying import over_folds
 from podium.experiments.run.clock import Clock
 from podium.experiments.run.lock import locked
@@ -33,9 +32,6 @@ from podium.metrics import Metric
 from podium.metrics import metric as find_metric
 from podium.models.blend import Blend
 from podium.models.evidence import without_small
-
-if TYPE_CHECKING:
-    from podium.experiments.result.comparison import Comparison
 
 
 def train_from(

@@ -8,18 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.sparse import csr_matrix
 
 from podium.core.parameters import require_choice
 from podium.data.frames import named_columns
 from podium.data.grouping import as_ids, number_by_first_appearance
 from podium.ratings.ids import Ids
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_matrix
 
 __all__ = ["Ratings"]
 
@@ -228,8 +226,6 @@ class Ratings:
 
     def to_csr(self, entries: np.ndarray | None = None) -> csr_matrix:
         """Return the users × items matrix of the ratings, or of other ``entries``. A rating of 0 is a stored zero."""
-        from scipy.sparse import csr_matrix
-
         data = self.values if entries is None else entries
         return csr_matrix((data, self.item, self.offsets), shape=(self.n_users, self.n_items))
 

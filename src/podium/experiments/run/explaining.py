@@ -4,20 +4,16 @@ A run keeps scores, not models. When all is judged, the selected trials of one m
 the same models, and the first documents of some test queries are explained. No label of a test part is used.
 """
 
-from __future__ import annotations
-
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from podium.data.queries import Queries
 from podium.rankers.estimator import BaseRanker
 from podium.rankers.explaining.contributions import score_above_mean, score_difference
-
-if TYPE_CHECKING:
-    from podium.scorers.base import Model
+from podium.scorers.base import Model
 
 DOCUMENTS = 20
 """Explained per query: the first of the method's ranking."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_matrix
 
 from podium.core.parameters import require_choice, require_count, require_number
 from podium.core.random_state import RandomState, as_generator
@@ -21,9 +22,6 @@ from podium.ratings.factors.model import FactorModel
 from podium.training.base import Fit
 
 __all__ = ["CoFiRank"]
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_matrix
 
 LOSSES: dict[str, Loss] = {
     "ndcg": CoFiRankLoss(),
