@@ -1,7 +1,5 @@
 """Exporting a model: the functions that users call."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

@@ -1,7 +1,5 @@
 """The files beside a model that takes rows of numbers: how to use it, and the order of its features."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 
@@ -11,14 +9,11 @@ from podium.export.notes import page
 def beside(
     feature_names: Sequence[str], file: str, title: str, usage: str, notes: Sequence[str] = ()
 ) -> dict[str, str]:
-    """Return the companions of FILE; ``usage`` is Markdown, with ``{file}`` for its name."""
+    """Return the companions of FILE; ``usage`` is a section in Markdown."""
     rows = "\n".join(f"| {column} | `{name}` |" for column, name in enumerate(feature_names))
-    sections = [
-        ("Use", usage.format(file=file)),
-        ("Features", f"In this order, also in `{file}.features.json`:\n\n| column | feature |\n|---|---|\n{rows}"),
-    ]
+    order = f"## Features\n\nIn this order, also in `{file}.features.json`:\n\n| column | feature |\n|---|---|\n{rows}"
     features = [{"name": name, "column": column} for column, name in enumerate(feature_names)]
     return {
-        "README.md": page(title, file, sections, list(notes)),
+        "README.md": page(title, file, f"{usage}\n\n{order}", notes),
         "features.json": json.dumps(features, indent=2, ensure_ascii=False) + "\n",
     }

@@ -1,7 +1,5 @@
 """Whether an exported model gives the order that Podium gives, on data."""
 
-from __future__ import annotations
-
 import math
 import os
 from collections.abc import Iterator

@@ -4,8 +4,6 @@ A model replaces some features x by ``sign(x) log(1 + |x| / u)``. Where features
 difference of two features, one of which is 0.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any, NamedTuple
 

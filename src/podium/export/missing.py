@@ -1,7 +1,5 @@
 """Missing values at the splits of trees."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from podium.numerics.trees.forest import NEVER, Forest

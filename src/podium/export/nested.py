@@ -1,7 +1,5 @@
 """Trees as nested objects, the form in which most systems read them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

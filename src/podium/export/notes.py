@@ -1,6 +1,8 @@
 """The page that is written beside an exported model."""
 
-from __future__ import annotations
+from collections.abc import Sequence
+from importlib import resources
+from string import Template
 
 import numpy as np
 
@@ -9,19 +11,24 @@ from podium.export.target import NAN_IS_MISSING
 from podium.version import __version__
 
 
-def page(title: str, file: str, sections: list[tuple[str, str]], notes: list[str]) -> str:
-    """Return FILE.README.md: how to use the model in ``file``, section by section, and what to know about it."""
-    parts = [f"# {file}: {title}", f"Written by Podium {__version__}."]
-    for heading, text in sections:
-        parts += [f"## {heading}", text]
+class _Words(Template):
+    """A text with ``%{word}`` where words go: dollars and braces are as they are."""
+
+    delimiter = "%"
+
+
+def usage(target: str, **words: object) -> str:
+    """Return how to use a model in a target, ``targets/<target>.md`` with these words in their places."""
+    text = resources.files("podium.export.targets").joinpath(f"{target}.md").read_text("utf-8")
+    return _Words(text).substitute(words).rstrip("\n")
+
+
+def page(title: str, file: str, usage: str, notes: Sequence[str]) -> str:
+    """Return FILE.README.md: how to use the model in ``file``, and what to know about it."""
+    parts = [f"# {file}: {title}", f"Written by Podium {__version__}.", usage]
     if notes:
         parts += ["## Good to know", "\n".join(f"- {note}" for note in notes)]
     return "\n\n".join(parts) + "\n"
-
-
-def request(command: str) -> str:
-    """Return a command for the shell as a block of Markdown."""
-    return f"```console\n{command}\n```"
 
 
 def described(model: Portable) -> str:

@@ -4,8 +4,6 @@ Exporters never look at rankers, scorers or models: they are given one of the th
 standardization already folded in. What cannot be folded in are logarithms of features with heavy tails.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """Packages that some formats need and Podium does not."""
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import Any
 

@@ -4,8 +4,6 @@ LightGBM's rule is ``value <= threshold`` in float64. A value that is a float32 
 at most :func:`floor32` of it, and exactly if it is below :func:`above32` of it; neither changes a decision.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

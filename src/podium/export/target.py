@@ -1,7 +1,5 @@
 """What a format says about itself, and the register of formats."""
 
-from __future__ import annotations
-
 import difflib
 import json
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """PyTorch modules as ONNX graphs."""
 
-from __future__ import annotations
-
 import io
 import warnings
 from typing import Any

@@ -1,7 +1,5 @@
 """LightGBM's text, which ``lightgbm.Booster(model_file=…)`` reads."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,20 +8,12 @@ from typing import Any
 import numpy as np
 
 from podium.export.beside import beside
+from podium.export.notes import usage
 from podium.export.portable import Trees, portable, unwrapped
 from podium.export.target import Options, Target, register
 from podium.numerics.trees.forest import Forest
 from podium.numerics.trees.lightgbm_text import END, constant_text
 from podium.scorers.trees.model import TreesModel, import_lightgbm
-
-_USE = """\
-```python
-import lightgbm
-
-booster = lightgbm.Booster(model_file="{file}")
-scores = booster.predict(features, raw_score=True)  # NaN is a missing value
-```
-"""
 
 
 @dataclass(frozen=True)
@@ -107,7 +97,7 @@ def run(path: Path, X: np.ndarray) -> np.ndarray:
 
 
 def companions(model: Any, file: str, options: Options) -> dict[str, str]:
-    return beside(model.feature_names, file, "a ranking model for LightGBM", _USE)
+    return beside(model.feature_names, file, "a ranking model for LightGBM", usage("lightgbm", file=file))
 
 
 register(

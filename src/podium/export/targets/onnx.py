@@ -4,8 +4,6 @@ Everything between is computed in float64, so that only the last rounding can ma
 Models that look at whole lists take the documents of one query at a time.
 """
 
-from __future__ import annotations
-
 import copy
 import json
 from collections.abc import Sequence
@@ -18,6 +16,7 @@ import numpy as np
 from podium.data.normalize import WITHIN_QUERY
 from podium.export.beside import beside
 from podium.export.missing import goes_left_if_missing
+from podium.export.notes import usage
 from podium.export.portable import (
     Linear,
     Network,
@@ -346,15 +345,6 @@ def run(path: Path, X: np.ndarray) -> np.ndarray:
     return np.asarray(session.run(None, {INPUT: X.astype(np.float32)})[0], np.float64)
 
 
-_USE = """\
-```python
-import onnxruntime
-
-session = onnxruntime.InferenceSession("{file}")
-scores = session.run(None, {{"features": features.astype("float32")}})[0]
-```
-
-The input `features` is float32, (documents, features); the first output, `scores`, is float32, (documents,)."""
 _LISTS = (
     "This model compares the documents of a query with each other: give it all documents of one query, and only these, "
     "at a time."
@@ -362,7 +352,9 @@ _LISTS = (
 
 
 def companions(model: OnnxModel, file: str, options: Options) -> dict[str, str]:
-    return beside(model.feature_names, file, "a ranking model for ONNX", _USE, [_LISTS] * model.looks_at_lists)
+    return beside(
+        model.feature_names, file, "a ranking model for ONNX", usage("onnx", file=file), [_LISTS] * model.looks_at_lists
+    )
 
 
 register(

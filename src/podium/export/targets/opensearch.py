@@ -5,8 +5,6 @@ models, so each threshold becomes the next float32. RankLib's trees compare by "
 values: a feature without a value is 0. Models take no logarithms; the feature set does, in derived features.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import xml.etree.ElementTree as ET
@@ -18,7 +16,7 @@ import numpy as np
 from podium.export.logarithms import derived_features, names_of_logarithms, of_derived
 from podium.export.missing import goes_left_if_missing
 from podium.export.nested import Node, evaluate, nested_trees
-from podium.export.notes import described, on_centers, on_intercept, on_missing_values, page, request
+from podium.export.notes import described, on_centers, on_intercept, on_missing_values, page, usage
 from podium.export.portable import Linear, Portable, Trees
 from podium.export.single_precision import above32, floor32, require_float32, shortest, sums32
 from podium.export.target import Options, Target, read_features, register
@@ -155,37 +153,8 @@ def _companions(model: Portable, file: str, options: Options) -> dict[str, str]:
         }
         for feature in derived
     ]
-    search = {
-        "query": {"match": {"title": "your query"}},
-        "rescore": {
-            "window_size": 100,
-            "query": {
-                "query_weight": 0,
-                "rescore_query_weight": 1,
-                "rescore_query": {"sltr": {"params": {"keywords": "your query"}, "model": name}},
-            },
-        },
-    }
-    post = "curl -X POST -H 'Content-Type: application/json'"
-    server = "http://localhost:9200"
-    sections = [
-        (
-            "1. Features",
-            f"`{file}.features.json` is the feature set; each of its {len(model.feature_names)} features is a template "
-            "that reads the numeric field of the feature's name. Replace it by the query whose score is the feature, "
-            'for example `{"match": {"title": "{{keywords}}"}}`. Keep names and order. '
-            + _on_derived(len(derived))
-            + "Then (once per cluster, `curl -X PUT "
-            f"{server}/_ltr` makes the store):\n\n"
-            + request(f"{post} {server}/_ltr/_featureset/{featureset} --data-binary @{file}.features.json"),
-        ),
-        (
-            "2. Model",
-            request(f"{post} {server}/_ltr/_featureset/{featureset}/_createmodel --data-binary @{file}")
-            + f"\n\nA model of the same name must be deleted first: `curl -X DELETE {server}/_ltr/_model/{name}`",
-        ),
-        ("3. Rerank", request(f"{post} {server}/INDEX/_search --data-binary '{json.dumps(search)}'")),
-    ]
+    words = {"file": file, "featureset": featureset, "name": name, "quoted_name": json.dumps(name)}
+    how = usage("opensearch", **words, n_features=len(model.feature_names), on_derived=_on_derived(len(derived)))
     notes = [
         "The plugin computes in single precision: scores agree with Podium's to about seven digits.",
         "The scores of features are scores of queries, which must not be negative: store a field that can be negative "
@@ -196,7 +165,7 @@ def _companions(model: Portable, file: str, options: Options) -> dict[str, str]:
     ]
     content = {"featureset": {"name": featureset, "features": features}}
     return {
-        "README.md": page(f"{described(model)} for the learning-to-rank plugin", file, sections, notes),
+        "README.md": page(f"{described(model)} for the learning-to-rank plugin", file, how, notes),
         "features.json": json.dumps(content, ensure_ascii=False, indent=1) + "\n",
     }
 

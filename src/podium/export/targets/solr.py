@@ -6,8 +6,6 @@ numbers. Its linear models have no intercept. Its models take no logarithms, so 
 the score of a query is never negative, so logarithms of values below 0 are features of their own.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path
@@ -17,7 +15,7 @@ import numpy as np
 
 from podium.export.logarithms import Derived, derived_features, names_of_logarithms, of_derived
 from podium.export.nested import Node, evaluate, nested_trees
-from podium.export.notes import described, on_centers, on_intercept, on_missing_values, page, request
+from podium.export.notes import described, on_centers, on_intercept, on_missing_values, page, usage
 from podium.export.portable import Linear, Network, Portable, Trees
 from podium.export.single_precision import at_ordinal, floor32, ordinal, require_float32, shortest, sums32
 from podium.export.target import Options, Target, read_features, register
@@ -158,37 +156,8 @@ def _companions(model: Portable, file: str, options: Options) -> dict[str, str]:
         }
         for feature in derived
     ]
-    collection = "http://localhost:8983/solr/COLLECTION"
-    put = "curl -X PUT -H 'Content-type: application/json'"
-    sections = [
-        (
-            "1. Features",
-            f"`{file}.features.json` names the {len(model.feature_names)} features that the model was trained on; each "
-            "is a template that reads the field of the feature's name. Replace class and params by what computes it in "
-            'your collection, for example `"class": "org.apache.solr.ltr.feature.SolrFeature", "params": {"q": '
-            '"{!edismax qf=title}${query}"}` for a match with the query or '
-            '`"class": "org.apache.solr.ltr.feature.OriginalScoreFeature", "params": {}` for the score of the first '
-            "search. "
-            + _on_derived(model, derived)
-            + "Then put them into the feature store:\n\n"
-            + request(f"{put} {collection}/schema/feature-store --data-binary @{file}.features.json"),
-        ),
-        (
-            "2. Model",
-            request(f"{put} {collection}/schema/model-store --data-binary @{file}")
-            + "\n\nA model of the same name must be deleted first: "
-            f"`curl -X DELETE {collection}/schema/model-store/{name}`",
-        ),
-        (
-            "3. Rerank",
-            request(
-                f"curl -G {collection}/select --data-urlencode 'q=your query' \\\n"
-                f"  --data-urlencode 'rq={{!ltr model={name} reRankDocs=100 efi.query=\"your query\"}}' \\\n"
-                f"  --data-urlencode 'fl=id,score,[features store={store} efi.query=\"your query\"]'"
-            )
-            + "\n\n`[features]` returns what Solr computed; `podium join` turns such answers into training data.",
-        ),
-    ]
+    words = {"file": file, "name": name, "store": store, "n_features": len(model.feature_names)}
+    how = usage("solr", **words, on_derived=_on_derived(model, derived))
     notes = [
         "Solr computes in single precision: scores agree with Podium's to about seven digits.",
         "A field that a document lacks is the feature's `defaultValue`, or 0, never missing.",
@@ -203,7 +172,7 @@ def _companions(model: Portable, file: str, options: Options) -> dict[str, str]:
             "`norm`)."
         )
     return {
-        "README.md": page(f"{described(model)} for Solr", file, sections, notes),
+        "README.md": page(f"{described(model)} for Solr", file, how, notes),
         "features.json": json.dumps(features, ensure_ascii=False, indent=1) + "\n",
     }
 

@@ -5,8 +5,6 @@ nested ten deep and written as a list of leaves below; and SQLite and DuckDB ref
 long sums are sums of sums.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Iterator, Sequence
@@ -18,6 +16,7 @@ import numpy as np
 
 from podium.export.beside import beside
 from podium.export.missing import goes_left_if_missing
+from podium.export.notes import usage
 from podium.export.portable import Linear, Trees
 from podium.export.requirements import require_package
 from podium.export.target import Options, Target, register
@@ -156,13 +155,6 @@ def _joined(terms: Sequence[str], operator: str) -> str:
 _ALIAS = "d"
 _SQLITE_COLUMNS = 1999
 _TITLE = "SQL"
-_EXPRESSION_USE = """\
-`{file}` is an expression over the columns named below: put it into a query over a table or a view that has them.
-
-```sql
-SELECT *, ( … the expression … ) AS score FROM documents ORDER BY score DESC
-```"""
-_SELECT_USE = "`{file}` is a query: it returns all columns of the table, and the score of each row as `score`."
 _NULLS = "NULL is a missing value, which the model's trees send to the side chosen in training. NaN is not NULL."
 _AS_ZERO = "The model was trained without missing values: NULL counts as 0. NaN is not NULL."
 _NO_SCORE = "The model knows no missing values: where a feature is NULL, so is the score."
@@ -193,12 +185,12 @@ def write(model: Linear | Trees, options: Options) -> str:
 
 
 def companions(model: Linear | Trees, file: str, options: Options) -> dict[str, str]:
-    usage = _SELECT_USE if "table" in options else _EXPRESSION_USE
+    how = usage("sql_query" if "table" in options else "sql_expression", file=file)
     nulls = _NO_SCORE
     if isinstance(model, Trees):
         nulls = _NULLS if (model.forest.missing != NEVER).any() else _AS_ZERO
     notes = [nulls, _QUOTES, *([_LN] if isinstance(model, Linear) and model.logarithms is not None else [])]
-    return beside(model.feature_names, file, "a ranking model for SQL", usage, notes)
+    return beside(model.feature_names, file, "a ranking model for SQL", how, notes)
 
 
 def run_sqlite(path: Path, X: np.ndarray) -> np.ndarray:

@@ -4,8 +4,6 @@ Vespa computes in float64. Its importer reads LightGBM's dump but sends a value 
 each threshold becomes the next float64; ``default_left`` says where missing values (NaN) go. It needs ``objective``.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path
@@ -15,7 +13,7 @@ import numpy as np
 
 from podium.export.missing import goes_left_if_missing
 from podium.export.nested import Node, evaluate, nested_trees
-from podium.export.notes import described, page, request
+from podium.export.notes import described, page, usage
 from podium.export.portable import Linear, Portable, Trees
 from podium.export.target import Options, Target, register
 
@@ -115,21 +113,8 @@ def _companions(model: Portable, file: str, options: Options) -> dict[str, str]:
         call = f'expression: lightgbm("{stored}")'
     plain = [name for name in model.feature_names if re.fullmatch(r"\w+", name)][:2]
     functions = "".join(f"    function {name}() {{\n        expression: attribute({name})\n    }}\n" for name in plain)
-    profile = (
-        f"```\nrank-profile podium {{\n{functions}    first-phase {{\n        expression: bm25(title)\n    }}\n"
-        f"    second-phase {{\n        {call}\n        rerank-count: 100\n    }}\n}}\n```"
-    )
-    query = "vespa query 'select * from SCHEMA where userQuery()' query='your query' ranking=podium"
-    sections = [
-        (
-            "1. Features",
-            f"The model refers to its {len(model.feature_names)} features by name. A name such as `bm25(title)` or "
-            "`attribute(age)` is a rank feature of Vespa's own; for any other, define a function of this name in the "
-            f"rank profile. `{file}.features.json` lists them, each with an expression to replace.",
-        ),
-        ("2. Model", f"{placed}:\n\n{profile}\n\nThen `vespa deploy`."),
-        ("3. Rerank", request(query)),
-    ]
+    words = {"file": file, "placed": placed, "functions": functions, "call": call}
+    how = usage("vespa", **words, n_features=len(model.feature_names))
     notes = ["Vespa computes in double precision: scores are Podium's."]
     if isinstance(model, Linear) and model.logarithms is not None:
         notes.append(
@@ -143,7 +128,7 @@ def _companions(model: Portable, file: str, options: Options) -> dict[str, str]:
             "is a float or double; integers are their smallest value.",
         ]
     return {
-        "README.md": page(f"{described(model)} for Vespa", file, sections, notes),
+        "README.md": page(f"{described(model)} for Vespa", file, how, notes),
         "features.json": json.dumps(template, ensure_ascii=False, indent=1) + "\n",
     }
 

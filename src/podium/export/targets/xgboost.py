@@ -4,8 +4,6 @@ XGBoost compares float32 values with ``<``, so a threshold becomes the float32 a
 float64 lets pass. It also adds up the leaves in float32: scores have the precision of float32, not more.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
@@ -14,6 +12,7 @@ import numpy as np
 
 from podium.export.beside import beside
 from podium.export.missing import goes_left_if_missing
+from podium.export.notes import usage
 from podium.export.portable import Trees
 from podium.export.requirements import require_package
 from podium.export.single_precision import above32
@@ -21,15 +20,6 @@ from podium.export.target import Options, Target, register
 
 _ROOT = 2**31 - 1
 """The parent of a tree's root."""
-_USE = """\
-```python
-import xgboost
-
-booster = xgboost.Booster(model_file="{file}")
-rows = xgboost.DMatrix(features, feature_names=booster.feature_names, feature_types=booster.feature_types)
-scores = booster.predict(rows)  # higher is better; NaN is a missing value
-```
-"""
 
 
 def write(model: Trees, options: Options) -> str:
@@ -130,7 +120,7 @@ def run(path: Path, X: np.ndarray) -> np.ndarray:
 
 
 def companions(model: Any, file: str, options: Options) -> dict[str, str]:
-    return beside(model.feature_names, file, "a ranking model for XGBoost", _USE)
+    return beside(model.feature_names, file, "a ranking model for XGBoost", usage("xgboost", file=file))
 
 
 register(
