@@ -11,10 +11,12 @@ import numpy as np
 import pytest
 
 import podium
+from podium.data import indexed
 from podium.experiments.run import cluster_workers
 from podium.experiments.run.cluster import Cluster
 from podium.experiments.run.cluster_workers import ClusterWorkers
 from podium.experiments.run.seal import VisibleFold
+from podium.experiments.run.shared_folds import SharedFold
 from podium.experiments.run.workers import Failure, Task
 
 QUERIES = podium.make_queries(n_queries=30, n_documents=8, n_features=5, random_state=3)
@@ -71,6 +73,27 @@ def test_figures_are_those_of_a_local_run_and_a_run_moves_between_the_two(client
     assert not list((tmp_path / "there").glob(".folds"))
 
 
+@pytest.mark.parametrize("files", [True, False], ids=["one folder for all", "sent"])
+def test_folds_of_large_data_are_rows_of_one_matrix(files, client, monkeypatch, tmp_path):
+    methods = {"listnet": podium.ListNet(), "trees": podium.LambdaMART(n_trees=3, random_state=0)}
+    expected = podium.compare(QUERIES, methods, **STUDY | {"jobs": 1})
+    monkeypatch.setattr(indexed, "LARGE", 0)
+    sent, send = [], ClusterWorkers._send
+    monkeypatch.setattr(
+        ClusterWorkers, "_send", lambda self, name, value: sent.append((name, type(value))) or send(self, name, value)
+    )
+    if not files:
+        monkeypatch.setattr(ClusterWorkers, "_share_files", lambda self, folder: False)
+    found = podium.compare(QUERIES, methods, **STUDY | {"dask": client}, out=tmp_path)
+    assert not found.failed
+    for one, other in zip(found.results, expected.results, strict=True):
+        assert one.per_query == other.per_query
+    kinds = dict(sent)
+    assert kinds.pop("matrix", None) is (None if files else np.ndarray)
+    assert set(kinds.values()) == {SharedFold if files else VisibleFold}
+    assert not list(tmp_path.glob(".folds"))
+
+
 @pytest.fixture(scope="module")
 def doomed(new_client):
     return new_client(3)
@@ -105,7 +128,7 @@ def test_a_task_that_kills_its_workers_is_a_failure_that_names_them(doomed, monk
 def test_folds_are_sent_again_if_no_worker_has_them_any_more(client, workers):
     shared = workers.share(VisibleFold("one", QUERIES, QUERIES, None, 2.0), 0)
     (before,) = workers.outcomes([Task(0, n_documents, (shared,))])
-    client.cancel(workers._folds[0][1], force=True)  # as after the death of all that had it
+    client.cancel(workers._sent[0][1], force=True)  # as after the death of all that had it
     (after,) = workers.outcomes([Task(1, n_documents, (shared,))])
     assert before[1] == after[1] == QUERIES.n_documents
 

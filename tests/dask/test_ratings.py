@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import podium
-from podium.dask import DistributedRatings, from_ratings, read_ratings
+from podium.dask import from_ratings, read_ratings
 from podium.losses import DavidsonLoss, ListNetLoss, PMOPLoss
 from podium.ratings.factors.scorer import Factors, as_queries
 from podium.training import LBFGS, Problem, Stochastic
@@ -75,13 +75,15 @@ def test_options_and_presets_equal_the_local_fit_too(client, ratings, ranker) ->
     _assert_same_model(here, there)
 
 
-def test_validation_ratings_of_this_process_choose_the_same_iteration(client, ratings) -> None:
+def test_validation_ratings_here_or_there_choose_the_same_iteration(client, ratings) -> None:
     held_out = np.arange(len(ratings)) % 5 == 0
     train, valid = ratings.take(~held_out), ratings.take(held_out)
-    data = train, from_ratings(train, 2, client=client)
-    here, there = (podium.PMOPFactors(n_factors=2, random_state=0).fit(one, eval_set=valid) for one in data)
+    there = from_ratings(train, 2, client=client)
+    data = (train, valid), (there, valid), (there, from_ratings(valid, 3, client=client))
+    here, *others = (podium.PMOPFactors(n_factors=2, random_state=0).fit(one, eval_set=held) for one, held in data)
     assert here.convergence_.validation
-    _assert_same_model(here, there)
+    for other in others:
+        _assert_same_model(here, other)
 
 
 def test_the_model_is_an_ordinary_one(client, ratings, tmp_path) -> None:
@@ -164,7 +166,7 @@ def _assert_same_ratings(one: podium.Ratings, other: podium.Ratings) -> None:
     [
         (podium.PMOPFactors(trainer=Stochastic()), "PMOPFactors .* trainer Stochastic.*LBFGS"),
         (podium.PMOPFactors(priors="standard"), "with priors.*without priors it can"),
-        (podium.PMOPFactors(early_stopping=0.2), "give held-out ratings of this process as eval_set"),
+        (podium.PMOPFactors(early_stopping=0.2), "give held-out ratings as eval_set"),
         (podium.CoFiRank(), "CoFiRank cannot be trained on a cluster.*FactorRanker"),
         (podium.TasteFactors(), "TasteFactors cannot be trained on a cluster.*FactorRanker"),
         (podium.PMF(), "PMF cannot be trained on a cluster.*FactorRanker"),
@@ -173,9 +175,3 @@ def _assert_same_ratings(one: podium.Ratings, other: podium.Ratings) -> None:
 def test_what_cannot_be_trained_on_a_cluster_says_what_can(client, ratings, ranker, message) -> None:
     with pytest.raises(ValueError, match=message):
         ranker.fit(from_ratings(ratings, 2, client=client))
-
-
-def test_ratings_to_judge_by_must_be_in_this_process(client, ratings) -> None:
-    distributed: DistributedRatings = from_ratings(ratings, 2, client=client)
-    with pytest.raises(ValueError, match=r"on a cluster.*collect\(\) brings them here"):
-        podium.PMOPFactors(trainer=SHORT).fit(distributed, eval_set=distributed)

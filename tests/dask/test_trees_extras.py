@@ -10,7 +10,7 @@ import pytest
 
 import podium
 import podium.dask
-from podium.losses import DavidsonLoss, LambdaRankLoss, ListNetLoss, RegressionLoss
+from podium.losses import FunctionLoss, ListNetLoss, Loss, WithRegression
 from podium.scorers import Trees
 
 
@@ -20,9 +20,17 @@ def lists(n_queries, seed):
     return podium.Queries(np.clip(np.round(made.features), -1, 1), made.labels, sizes=made.sizes)
 
 
+def _half_squares(scores, labels):
+    difference = scores - labels
+    return 0.5 * (difference * difference).sum(), difference
+
+
 TRAIN, VALID = lists(60, 0), lists(20, 1)
-# Newton steps, a parameter of the loss, a best constant, another gradient than that of the value.
-LOSSES = [ListNetLoss(), DavidsonLoss(), RegressionLoss(), LambdaRankLoss()]
+LOSSES = [
+    found()
+    for found in vars(podium.losses).values()
+    if isinstance(found, type) and issubclass(found, Loss) and found not in (Loss, FunctionLoss, WithRegression)
+] + [WithRegression(ListNetLoss(), weight=1.0), FunctionLoss(_half_squares, convex=True)]
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +54,7 @@ def assert_same_trees(found, expected):
 
 @pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: type(loss).__name__)
 def test_trees_are_those_of_one_process(train, loss):
-    scorer = Trees(n_trees=5, n_leaves=4, query_fraction=0.7)
+    scorer = Trees(n_trees=3, n_leaves=4, query_fraction=0.7)
     found, expected = (podium.Ranker(loss, scorer, random_state=3).fit(queries) for queries in (train, TRAIN))
     assert_same_trees(found, expected)
     np.testing.assert_allclose(found.loss_parameters_, expected.loss_parameters_, atol=1e-6)
@@ -100,5 +108,36 @@ def test_a_lost_worker_is_named(new_client):
         if progress.iteration == 2:
             os.kill(pid, signal.SIGKILL)
 
-    with pytest.raises(RuntimeError, match=rf"lost the worker {address} with partitions \[\d\]"):
+    with pytest.raises(RuntimeError, match=rf"lost the worker {address} with partition \d \(30 queries, .* MB\)"):
         podium.LambdaMART(n_trees=50, n_leaves=4).fit(d, callback=kill)
+
+
+def test_a_worker_out_of_memory_names_partition_and_size(new_client):
+    client = new_client(2)
+    d = podium.dask.from_queries(TRAIN, 2, client=client)
+    poor = client.who_has([d.parts[1].future])[d.parts[1].future.key][0]
+    ranker = podium.Ranker(Hungry(), Trees(n_trees=2))
+    ranker.fit(d)  # compiled, loaded
+    client.run(_limit_memory, workers=[poor])
+    with pytest.raises(MemoryError, match=r"ran out of memory at partition 1 \(30 queries, .* features, .* MB\)"):
+        ranker.fit(d)
+
+
+class Hungry(ListNetLoss):
+    """Takes two gigabytes where there is a limit."""
+
+    def prepare(self, data):
+        import resource
+
+        if resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY:
+            np.ones(2**28)
+        return super().prepare(data)
+
+
+def _limit_memory():
+    """Let this process have little more address space than it has now."""
+    import resource
+    from pathlib import Path
+
+    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + 2**28, resource.RLIM_INFINITY))

@@ -13,6 +13,7 @@ try:
 except ImportError as error:  # pragma: no cover
     raise ImportError("podium.dask needs Dask: pip install 'podium[dask]'") from error
 
+from podium.core.interrupts import interrupts_deferred
 from podium.dask.working import call_beside, call_bound, out_of_memory
 from podium.data.remote import PerPart
 
@@ -135,6 +136,7 @@ class Placement:
 
         return call
 
+    @interrupts_deferred()
     def _run(self, task: Callable[..., Any], arguments: Callable[[list[int]], tuple[Any, ...]]) -> list[Any]:
         """Run a task beside each group of parts; start again what is lost with a worker."""
         results: dict[int, Any] = {}

@@ -64,7 +64,8 @@ class DistributedQueries(RemoteQueries):
 
     def team(self, others: RemoteQueries | None = None) -> WorkerTeam:
         assert others is None or isinstance(others, DistributedQueries)
-        return WorkerTeam(self.client, self.parts, () if others is None else others.parts)
+        sizes = [str(fact) for fact in self.facts]
+        return WorkerTeam(self.client, self.parts, sizes, () if others is None else others.parts)
 
     def vector(self, function: Callable[..., np.ndarray], *shared: Any) -> Any:
         import dask.array as da

@@ -13,7 +13,9 @@ from uuid import uuid4
 
 from distributed import Client, Future, wait
 
+from podium.core.interrupts import interrupts_deferred
 from podium.dask.cluster import Part, new_key
+from podium.dask.working import out_of_memory
 from podium.data.remote import PerPart
 from podium.numerics.blas import quiet_blas
 from podium.numerics.pool import threads
@@ -27,8 +29,10 @@ GRACE_SECONDS = 20.0
 class WorkerTeam:
     """The workers that have parts of some queries; see :class:`podium.data.remote.Team`."""
 
-    def __init__(self, client: Client, parts: Sequence[Part], others: Sequence[Part] = ()) -> None:
-        self._client, self._token = client, uuid4().hex
+    def __init__(
+        self, client: Client, parts: Sequence[Part], sizes: Sequence[str], others: Sequence[Part] = ()
+    ) -> None:
+        self._client, self._token, self._sizes = client, uuid4().hex, sizes
         self._part_values = [part.future for part in parts]
         self._other_values = [part.future for part in others]
         wait([*self._part_values, *self._other_values])
@@ -43,6 +47,7 @@ class WorkerTeam:
         known = client.nthreads()
         self.n_threads = [known.get(member, 1) for member in self.members]
         self._under_way: list[Future] = []
+        self._member_of: dict[str, int] = {}
 
     def addresses(self) -> list[tuple[str, int]]:
         ports = self._run([(_free_port,)] * len(self.members))
@@ -86,6 +91,7 @@ class WorkerTeam:
             addresses.append(holders[0])
         return addresses
 
+    @interrupts_deferred()
     def _run(self, tasks: Sequence[tuple[Any, ...]], only: int | None = None) -> list[Any]:
         """Return the result of each member's task, run at the same time."""
         if self._under_way:  # an interrupted call: the members must be done with it before the next one
@@ -96,9 +102,15 @@ class WorkerTeam:
             for number, member in chosen
         ]
         futures = self._under_way
+        self._member_of = {future.key: number for future, (number, _) in zip(futures, chosen, strict=True)}
         self._wait(futures)
         self._under_way = []
         return [future.result() for future in futures]
+
+    def _held(self, number: int) -> str:
+        """Return which partitions a member has, and how large they are."""
+        parts = [f"{part} ({self._sizes[part]})" for part in self.parts[number]]
+        return f"partition{'s' * (len(parts) > 1)} {', '.join(parts)}"
 
     def _wait(self, futures: Sequence[Future]) -> None:
         """Wait for all; raise, naming the worker, as soon as one has failed or is gone."""
@@ -110,9 +122,12 @@ class WorkerTeam:
                 return
             self._require_all(GRACE_SECONDS if failed else 0.0, failed)
             for future in failed:
-                if future.status == "error":
-                    raise future.exception()
-                raise RuntimeError("work on the cluster was cancelled")
+                if future.status != "error":
+                    raise RuntimeError("work on the cluster was cancelled")
+                error = future.exception()
+                if isinstance(error, MemoryError) or "bad_alloc" in str(error):  # the latter is LightGBM's
+                    raise MemoryError(out_of_memory(self._held(self._member_of[future.key]))) from error
+                raise error
 
     def _require_all(self, grace: float, failed: Sequence[Future]) -> None:
         """Raise if a worker is gone; where others failed because they miss it, the scheduler may need a moment."""
@@ -122,9 +137,7 @@ class WorkerTeam:
             present = self._client.nthreads()
             lost = [member for member in self.members if member not in present]
             if lost:
-                held = ", ".join(
-                    f"{member} with partitions {self.parts[self.members.index(member)]}" for member in lost
-                )
+                held = ", ".join(f"{member} with {self._held(self.members.index(member))}" for member in lost)
                 raise RuntimeError(
                     f"the cluster lost the worker {held}, and with it its part of the work that all workers do "
                     "together: fit again; it may have run out of memory"

@@ -21,12 +21,16 @@ class ChangedQueries(Queries):
 
     def __init__(self, given: Queries) -> None:
         self.__dict__.update(given.__dict__)
-        del self.__dict__["features"]
+        self.__dict__.pop("features", None)  # queries that are rows of a shared matrix may have none
         self.given = given
 
     def _again(self, given: Queries) -> Self:
         """Return the same change of other queries."""
         raise NotImplementedError
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.given.dtype
 
     @property
     def n_features(self) -> int:

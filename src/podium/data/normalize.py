@@ -97,15 +97,19 @@ def write_maps(
     stop: int,
     zscore: bool,
     features: np.ndarray,
+    starts: np.ndarray,
     offsets: np.ndarray,
     number: np.ndarray,
     shift: np.ndarray,
     scale: np.ndarray,
 ) -> None:
-    """Write the maps of the queries ``first:stop`` that have a place in ``shift`` and ``scale``, a ``number``."""
+    """Write the maps of the queries ``first:stop`` that have a place in ``shift`` and ``scale``, a ``number``.
+
+    The documents of query ``q`` are as many rows of ``features`` from ``starts[q]`` on.
+    """
     for q in range(first, stop):
         if number[q] >= 0:
-            rows = features[offsets[q] : offsets[q + 1]]
+            rows = features[starts[q] : starts[q] + offsets[q + 1] - offsets[q]]
             if zscore:
                 mean, deviation = zscore_map(rows)
                 shift[number[q]], scale[number[q]] = mean, deviation

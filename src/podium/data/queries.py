@@ -164,6 +164,11 @@ class Queries:
         return int(self.features.shape[1])
 
     @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of the features."""
+        return self.features.dtype
+
+    @property
     def n_values(self) -> int:
         """How many feature values there are; of a sparse matrix, those it stores."""
         return int(self.features.size)
@@ -225,7 +230,7 @@ class Queries:
         if pairs is not None:
             pairs = pairs.among(np.arange(self.n_documents)[rows], self.n_documents)
         return self._replace(
-            features=self.features[rows],
+            **self._selected_features(rows),
             _labels=None if self._labels is None else self._labels[rows],
             preferences=pairs,
             document_ids=None if self.document_ids is None else self.document_ids[rows],
@@ -233,6 +238,18 @@ class Queries:
             qids=qids,
             order=None,
         )
+
+    def _selected_features(self, rows: Any) -> dict[str, Any]:
+        return {"features": self.features[rows]}
+
+    def bare(self) -> Self:
+        """Return the same features and grades without any names."""
+        numbers = np.arange(len(self))
+        return self._replace(qids=numbers, order=None, document_ids=None, feature_names=None, preferences=None)
+
+    def without_labels(self) -> Self:
+        """Return the same documents without labels."""
+        return self._replace(_labels=None, preferences=None)
 
     def with_features(self, features: Any, feature_names: Sequence[str] | None = None) -> Self:
         """Return the same queries and labels with other features, given in the grouped order."""
@@ -256,7 +273,7 @@ class Queries:
 
     def require_finite(self) -> None:
         """Raise an error that names query, document and feature if a feature is NaN or infinite."""
-        found = first_not_finite(self.features)
+        found = self._first_not_finite()
         if found is None:
             return
         row, column, value = found
@@ -267,6 +284,9 @@ class Queries:
             f"query {self.qids[q]}, document {document}: {feature_name(column, self.feature_names)} is {value}. "
             "Fill missing values and replace infinities, or use a scorer that accepts missing values."
         )
+
+    def _first_not_finite(self) -> tuple[int, int, float] | None:
+        return first_not_finite(self.features)
 
     def _replace(self, **changes: Any) -> Self:
         copy = object.__new__(type(self))

@@ -8,6 +8,7 @@ import numpy as np
 from podium.core.parameters import require_choice
 from podium.data.changed import COPIED, ChangedQueries
 from podium.data.features import Features
+from podium.data.indexed import IndexedQueries
 from podium.data.normalize import WITHIN_QUERY, normalize, write_maps
 from podium.data.queries import Queries
 from podium.numerics.pool import share
@@ -27,7 +28,6 @@ class RescaledQueries(ChangedQueries):
 
     def __init__(self, given: Queries, how: str) -> None:
         require_choice("how", how, WITHIN_QUERY)
-        assert isinstance(given.features, np.ndarray)
         super().__init__(given)
         self.how = how
 
@@ -44,14 +44,21 @@ class RescaledQueries(ChangedQueries):
 
         First comes the row of each query in these, −1 for short lists.
         """
-        rows = self.given.features
         long = self.sizes > _LONG
         number = np.where(long, np.cumsum(long) - 1, -1)
-        dtype = rows.dtype if self.how == "minmax" else np.float64
+        dtype = self.dtype if self.how == "minmax" else np.float64
         shift, scale = (np.empty((int(long.sum()), self.n_features), dtype) for _ in range(2))
-        arguments = (self.how == "zscore", rows, self.offsets, number, shift, scale)
-        share(write_maps, self.offsets, *arguments, work=4 * rows.size)
+        arguments = (self.how == "zscore", *self.given_rows, self.offsets, number, shift, scale)
+        share(write_maps, self.offsets, *arguments, work=4 * self.n_values)
         return number, shift, scale
+
+    @property
+    def given_rows(self) -> tuple[np.ndarray, np.ndarray]:
+        """The matrix of features as given, and the row of each query's first document there."""
+        if isinstance(self.given, IndexedQueries):
+            rows, last = self.given.rows, max(self.n_documents - 1, 0)
+            return self.given.matrix.rows, rows[np.minimum(self.offsets[:-1], last)]
+        return self.given.features, self.offsets[:-1]
 
 
 def rescaled(queries: Any, how: Any) -> Any:
@@ -59,6 +66,6 @@ def rescaled(queries: Any, how: Any) -> Any:
 
     Queries elsewhere (:class:`podium.data.remote.RemoteQueries`) rescale themselves.
     """
-    if not isinstance(queries, Queries) or queries.is_sparse or queries.features.nbytes < COPIED:
+    if not isinstance(queries, Queries) or queries.is_sparse or queries.n_values * queries.dtype.itemsize < COPIED:
         return queries.normalized(how)
     return RescaledQueries(queries, how)

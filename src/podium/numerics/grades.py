@@ -113,9 +113,10 @@ def shuffle_ties(groups: Groups, offsets: np.ndarray, streams: np.ndarray) -> np
 def shuffled_lists(offsets: np.ndarray, streams: np.ndarray) -> np.ndarray:
     """Return (n_documents,) uint32: the documents of each query, numbered from 0, in random order."""
     sizes = np.diff(offsets)
-    order = np.arange(offsets[-1]) - np.repeat(offsets[:-1], sizes)
+    order = np.arange(offsets[-1], dtype=np.uint32)
+    order -= np.repeat(offsets[:-1].astype(np.uint32), sizes)
     bounds = np.column_stack((np.zeros_like(sizes), sizes)).ravel()  # each list is one group
-    return shuffle_ties(Groups(order.astype(np.uint32), bounds, 2 * np.arange(len(offsets))), offsets, streams)
+    return shuffle_ties(Groups(order, bounds, 2 * np.arange(len(offsets))), offsets, streams)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

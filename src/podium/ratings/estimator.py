@@ -76,7 +76,7 @@ class RatingRanker(FittedEstimator):
     def fit(
         self,
         ratings: RatingData | RemoteRatings,
-        eval_set: RatingData | None = None,
+        eval_set: RatingData | RemoteRatings | None = None,
         *,
         eval_metric: str | Metric = "ndcg@10",
         callback: Callable[[Progress], Any] | None = None,
@@ -88,7 +88,8 @@ class RatingRanker(FittedEstimator):
         ratings : Ratings, or (users, items, values)
             Or ratings on a cluster (:mod:`podium.dask`), for factors that L-BFGS trains on a loss.
         eval_set : Ratings, or (users, items, values), optional
-            Held-out ratings of the same users, for early stopping and for choosing an iteration.
+            Held-out ratings of the same users, for early stopping and for choosing an iteration. Those on a cluster are
+            brought to this process, which has the factors of all users.
         eval_metric : str or Metric
             Computed on them, per user; ``"ndcg@5 (letor)"`` names a convention, the default being ``standard``.
         callback : function of a :class:`podium.training.Progress`, optional
@@ -107,7 +108,8 @@ class RatingRanker(FittedEstimator):
         if eval_set is None:
             ratings, validation = self._hold_out(ratings, eval_metric)
         else:
-            validation = Validation.by(eval_metric, self._lists(as_ratings(eval_set)))
+            held_out = eval_set.collect() if isinstance(eval_set, RemoteRatings) else as_ratings(eval_set)
+            validation = Validation.by(eval_metric, self._lists(held_out))
         return self._set_fit(self._train(ratings, validation, callback, *beside))
 
     def _require_remote(self) -> None:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from podium.data.features import Features
+from podium.data.indexed import IndexedQueries
 from podium.data.logarithms import LoggedQueries, logged_features, without_duplicates
 from podium.data.queries import Queries
 from podium.data.remote import RemoteQueries
@@ -23,6 +24,7 @@ from podium.numerics.loop import blocks_for
 from podium.numerics.pool import share
 
 _ROWS = 8192  # per chunk
+_CHUNKS = 8  # copied at a time where rows are elsewhere in a matrix
 _SMALLEST = float(np.finfo(np.float64).tiny)
 
 
@@ -84,6 +86,9 @@ class FeatureStatistics:
 
     def _each(self, function: Any, *shared: Any) -> Any:
         """Return what a function of queries and bounds of chunks returns for all chunks."""
+        if isinstance(self.queries, IndexedQueries):
+            found = [function(rows, bounds, *shared) for rows, bounds in _copied(self.queries, self.chunks)]
+            return type(found[0])(*map(np.concatenate, zip(*found, strict=True)))
         if not isinstance(self.queries, RemoteQueries):
             return function(self.queries, self.chunks, *shared)
         rows = self.queries.offsets[self.queries.starts]
@@ -101,6 +106,14 @@ def _chunks(offsets: np.ndarray, width: int) -> np.ndarray:
     borders = offsets[blocks_for(offsets, 3 * width).bounds]
     inside = [np.arange(a, b, _ROWS) for a, b in zip(borders[:-1].tolist(), borders[1:].tolist(), strict=True)]
     return np.unique(np.concatenate((borders, *inside)).astype(np.int64))
+
+
+def _copied(queries: IndexedQueries, chunks: np.ndarray) -> Iterator[tuple[Queries, np.ndarray]]:
+    """Yield the documents of some chunks at a time, in a copy, and the bounds of these chunks there."""
+    for first in range(0, len(chunks) - 1, _CHUNKS):
+        bounds = chunks[first : first + _CHUNKS + 1]
+        rows = queries.read(int(bounds[0]), int(bounds[-1]))
+        yield Queries(rows, sizes=[len(rows)]), bounds - bounds[0]
 
 
 def _moments_beside(part: Queries, chunks: np.ndarray, log_scale: np.ndarray | None) -> Moments:

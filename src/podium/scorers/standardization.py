@@ -13,7 +13,6 @@ import numpy as np
 
 from podium.core.arrays import Arrays, require_array
 from podium.core.wording import advice
-from podium.data.changed import ChangedQueries
 from podium.data.features import Features
 from podium.data.logarithms import logged, logged_features
 from podium.data.queries import Queries
@@ -61,7 +60,7 @@ class Standardization:
     @classmethod
     def of(cls, queries: Queries | RemoteQueries) -> Standardization:
         """Return the map for the features of queries; wherever they are, the same bits."""
-        return cls._from_moments(*FeatureStatistics(queries).mean_and_variance(), _dtype(queries))
+        return cls._from_moments(*FeatureStatistics(queries).mean_and_variance(), queries.dtype)
 
     @classmethod
     def _from_moments(cls, mean: np.ndarray, variance: np.ndarray, dtype: Any) -> Standardization:
@@ -80,12 +79,12 @@ class Standardization:
         Wherever the queries are, dense or sparse, the same bits.
         """
         statistics = FeatureStatistics(queries)
-        plain = cls._from_moments(*statistics.mean_and_variance(), _dtype(queries))
+        plain = cls._from_moments(*statistics.mean_and_variance(), queries.dtype)
         tails = statistics.tails(plain.mean, plain.inverse_scale)
         log_scale = np.where(tails.kurtosis > HEAVY, UNIT * tails.size, 0.0)
         if not log_scale.any():
             return plain
-        logs = cls._from_moments(*statistics.mean_and_variance(log_scale), _dtype(queries))
+        logs = cls._from_moments(*statistics.mean_and_variance(log_scale), queries.dtype)
         # A rare value of a count has a high kurtosis, too, and so has its logarithm.
         lighter = statistics.tails(logs.mean, logs.inverse_scale, log_scale).kurtosis < LIGHTER * tails.kurtosis
         heavy = (log_scale > 0.0) & (logs.inverse_scale > 0.0) & lighter
@@ -142,9 +141,3 @@ class Standardization:
 
 def _apply_beside(part: Queries, standardization: Standardization) -> Queries:
     return standardization.apply(part)
-
-
-def _dtype(queries: Queries | RemoteQueries) -> Any:
-    if isinstance(queries, RemoteQueries):
-        return queries.dtype
-    return (queries.given if isinstance(queries, ChangedQueries) else queries).features.dtype

@@ -82,8 +82,10 @@ class BoostedLists:
     ) -> Evaluation:
         """Compute the loss and what the next tree is grown on, at the scores so far, or at those given.
 
-        ``bags`` are the queries that it is grown on, by their numbers in each part; None for all.
+        ``bags`` are the queries that it is grown on, by their numbers in each part; None for all. What the scale of the
+        first step is computed from is 0 after the first epoch.
         """
+        self.gradient = self.curvature = np.empty(0, np.float32)  # those of the last tree make room for the next
         results = []
         all_scores = self.growth.scores if scores is None else scores
         for number, (bound, (first, stop)) in enumerate(zip(self.bounds, self._rows, strict=True)):
@@ -98,13 +100,14 @@ class BoostedLists:
         value = sum(result.value for result in results)
         if self.newton:
             self.curvature = _joined([result.d2_scores for result in results])  # type: ignore[misc]
-            size = self.curvature.astype(np.float64)
         else:
             self.curvature = np.ones_like(self.gradient)
-            size = np.square(self.gradient, dtype=np.float64)
             for part, bag, (first, _) in zip(self.parts, bags or (), self._rows, strict=False):
                 outside = ~np.repeat(np.isin(np.arange(len(part)), bag), part.sizes)
                 self.curvature[first : first + part.n_documents][outside] = 0.0
+        if epoch > 0:
+            return Evaluation(value, 0.0, 0)
+        size = self.curvature.astype(np.float64) if self.newton else np.square(self.gradient, dtype=np.float64)
         return Evaluation(value, float(size.sum()), int(np.count_nonzero(size)))
 
     def weigh(self, factors: np.ndarray) -> None:

@@ -6,6 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from podium.data.indexed import indexed
 from podium.data.queries import Queries
 from podium.experiments.plan.protocol import Average, ProtocolFacts
 from podium.experiments.plan.sources import Parts, described, fingerprint
@@ -34,6 +35,7 @@ class SearchFolds:
             self.folds = [f"fold {i}" for i in range(1, k + 1)]
             self._part = np.arange(len(queries)) % k
             np.random.default_rng(random_state).shuffle(self._part)
+            self._dealt = indexed(queries)
         self.name = "queries"
         self.description = described(queries, self.protocol)
         self.fingerprint = " ".join(fingerprint(q) for q in (queries, validation) if q is not None)
@@ -53,4 +55,4 @@ class SearchFolds:
         if self._validation is not None:
             return self.queries, self._validation, None
         judges = self._part == self.folds.index(fold)
-        return self.queries.take(~judges), self.queries.take(judges), None
+        return self._dealt.take(~judges), self._dealt.take(judges), None

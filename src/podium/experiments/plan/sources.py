@@ -11,6 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from podium.data import Queries, make_queries
+from podium.data.indexed import indexed
 from podium.data.io.folds import find_folds, read_fold
 from podium.data.io.formats import is_table, read_file
 from podium.data.io.tables import read_table, read_times
@@ -92,7 +93,7 @@ class DealtQueries:
         times: np.ndarray | None = None,
     ) -> None:
         queries.labels  # noqa: B018  # raises, saying what is missing, if there are none
-        self._queries = queries
+        self._queries = indexed(queries)
         self.protocol = protocol
         self.average = protocol.average
         self._parts = protocol.parts(len(queries), times, random_state)

@@ -1,23 +1,30 @@
 """Trials on the workers of a Dask cluster.
 
 Each worker is given one trial at a time, by name: warnings are recorded per process, and only a trial that is known to
-be on a worker can be counted against it when it dies. Folds are sent once; workers fetch them from each other. Methods
-that are made from stored trials are computed here, beside the store.
+be on a worker can be counted against it when it dies. Folds are sent once; workers fetch them from each other. Parts of
+large data are rows of one matrix: workers that can read the folder of the run map it from a file there, to others it is
+sent once for all folds. Methods that are made from stored trials are computed here, beside the store.
 """
 
 import queue
+import shutil
 import time
 import warnings
 from collections import deque
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Self
 from uuid import uuid4
 
+import numpy as np
+
+from podium.core.interrupts import interrupts_deferred
+from podium.data.indexed import IndexedQueries, SharedMatrix
 from podium.experiments.run.cluster import Cluster, differences, import_distributed, versions
 from podium.experiments.run.interruption import interruptible
-from podium.experiments.run.seal import VisibleFold
+from podium.experiments.run.seal import Viewable, VisibleFold
+from podium.experiments.run.shared_folds import SharedFold, with_matrix, without_matrix
 from podium.experiments.run.workers import End, Failure, Outcomes, Task, Tasks, attempt, failure
 
 ATTEMPTS = 3
@@ -32,11 +39,14 @@ WAIT_SECONDS = 60.0
 class ClusterFold:
     """A fold that the workers have: tasks are sent a mark in its place."""
 
-    fold: VisibleFold
+    fold: Viewable
     number: int
 
     def view(self) -> VisibleFold:
-        return self.fold
+        return self.fold.view()
+
+
+_MATRIX = "matrix"
 
 
 class _Fold:
@@ -57,35 +67,61 @@ class _Running:
 class ClusterWorkers:
     """The workers of a cluster as an :class:`~podium.experiments.run.executor.Executor`."""
 
-    def __init__(self, cluster: Cluster, jobs: int | None = None) -> None:
-        self._cluster, self._most = cluster, jobs
-        self._folds: dict[int, tuple[ClusterFold, Any]] = {}
+    def __init__(self, cluster: Cluster, jobs: int | None = None, folder: Path | None = None) -> None:
+        self._cluster, self._most, self._folder = cluster, jobs, folder
+        self._sent: dict[Any, tuple[Any, Any]] = {}
+        """Values by name, and the same on the workers: folds by their numbers, and the matrix that they share."""
+        self._mark: Path | None = None
+        """A file that every worker must be able to read, once folds are read from files."""
         self._running: dict[str, _Running] = {}
         self._admitted: set[str] = set()
         self._refused: set[str] = set()
         self._again: deque[tuple[Task, tuple[str, ...]]] = deque()
         self._done: queue.SimpleQueue[tuple[str, str]] = queue.SimpleQueue()
 
+    @interrupts_deferred()
     def __enter__(self) -> Self:
         self._client = self._cluster.client
         self._require_workers()
         return self
 
+    @interrupts_deferred()
     def __exit__(self, *_: object) -> None:
         self._give_up()
-        self._folds.clear()
+        self._sent.clear()
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
 
     @property
     def jobs(self) -> int:
         return max(1, min(len(self._admitted), self._most or len(self._admitted)))
 
+    @interrupts_deferred()
     def share(self, fold: VisibleFold, number: int) -> ClusterFold:
-        shared = ClusterFold(fold, number)
-        self._folds[number] = shared, self._sent(fold)
-        return shared
+        shown: Viewable = fold
+        if isinstance(fold.train, IndexedQueries):
+            if self._folder is not None and (self._mark is not None or self._share_files(self._folder)):
+                shown = SharedFold.write(fold, self._folder / str(number))
+                self._send(number, shown)
+                return ClusterFold(shown, number)
+            self._send(_MATRIX, fold.train.matrix.rows)
+        self._send(number, without_matrix(fold))
+        return ClusterFold(shown, number)
 
+    @interrupts_deferred()
     def release(self, number: int) -> None:
-        self._folds.pop(number, None)
+        self._sent.pop(number, None)
+        if self._mark is not None:
+            shutil.rmtree(self._mark.parent / str(number), ignore_errors=True)
+
+    def _share_files(self, folder: Path) -> bool:
+        """Return whether all workers can read what is written here; from then on, those that cannot are refused."""
+        folder.mkdir(parents=True, exist_ok=True)
+        mark = folder / f"mark-{uuid4().hex}"
+        mark.touch()
+        if all(self._client.run(_reads, mark, workers=sorted(self._admitted)).values()):
+            self._mark = mark
+        return self._mark is not None
 
     def outcomes(self, tasks: Tasks, end: End = None) -> Outcomes:
         waiting = iter(tasks)
@@ -102,7 +138,8 @@ class ClusterWorkers:
             if not self._running and not self._again:
                 return
             if not self._admitted:
-                self._require_workers()
+                with interrupts_deferred():
+                    self._require_workers()
             if end is not None and time.perf_counter() > end():
                 self._give_up()
                 return
@@ -111,69 +148,78 @@ class ClusterWorkers:
                 yield from self._look()
                 looked = time.perf_counter()
 
-    def _ended(self) -> Outcomes:
-        """Wait a moment for a task to end; yield it with its outcome, unless it has to be done again."""
+    @interrupts_deferred()
+    def _ended(self) -> list[tuple[Task, Any]]:
+        """Wait a moment for a task to end; return it with its outcome, unless it has to be done again."""
         try:
             address, token = self._done.get(timeout=POLL_SECONDS)
         except queue.Empty:
-            return
+            return []
         running = self._running.get(address)
         if running is None or running.token != token:
-            return  # given up, or done again elsewhere
+            return []  # given up, or done again elsewhere
         del self._running[address]
         future = running.future
         if future.status == "finished":
-            yield running.task, future.result()
-            return
+            return [(running.task, future.result())]
         error = future.exception() if future.status == "error" else None
         if error is None or isinstance(error, import_distributed().scheduler.KilledWorker):
-            yield from self._do_again(running, address)
-        else:  # the task did not reach its function, such as a class that cannot be imported there
-            yield running.task, Failure(f"{failure(error).error} (on the worker {address})")
+            return self._do_again(running, address)
+        # The task did not reach its function, such as a class that cannot be imported there.
+        return [(running.task, Failure(f"{failure(error).error} (on the worker {address})"))]
 
-    def _look(self) -> Outcomes:
+    @interrupts_deferred()
+    def _look(self) -> list[tuple[Task, Any]]:
         """Take in which workers there are: new ones are admitted or refused, tasks of lost ones are done again."""
+        given_up = []
         present = self._present()
         for address in sorted(self._admitted - present):
             self._admitted.discard(address)
             if (running := self._running.pop(address, None)) is not None:
                 running.future.cancel()
-                yield from self._do_again(running, address)
+                given_up += self._do_again(running, address)
         self._admit(present)
+        return given_up
 
-    def _do_again(self, running: _Running, address: str) -> Iterator[tuple[Task, Failure]]:
+    def _do_again(self, running: _Running, address: str) -> list[tuple[Task, Any]]:
         lost = (*running.lost, address)
         if len(lost) < ATTEMPTS:
             self._again.append((running.task, lost))
-        else:
-            yield running.task, Failure(f"{ATTEMPTS} workers died of it, perhaps out of memory: {', '.join(lost)}")
+            return []
+        return [(running.task, Failure(f"{ATTEMPTS} workers died of it, perhaps out of memory: {', '.join(lost)}"))]
 
+    @interrupts_deferred()
     def _give(self, address: str, task: Task, lost: tuple[str, ...]) -> None:
         shared = next((a for a in task.arguments if isinstance(a, ClusterFold)), None)
-        fold = None if shared is None else self._future(shared)
+        fold = None if shared is None else self._on_workers(shared.number)
+        matrix = None if fold is None or _MATRIX not in self._sent else self._on_workers(_MATRIX)
         arguments = tuple(_Fold() if isinstance(a, ClusterFold) else a for a in task.arguments)
         token = uuid4().hex
-        future = self._client.submit(
-            _compute, Task(None, task.function, arguments), fold, token, workers=[address], key=f"podium-{token}"
-        )
+        sent = Task(None, task.function, arguments)
+        future = self._client.submit(_compute, sent, fold, matrix, token, workers=[address], key=f"podium-{token}")
         self._running[address] = _Running(task, lost, future, token)
         future.add_done_callback(lambda _: self._done.put((address, token)))
 
-    def _future(self, shared: ClusterFold) -> Any:
-        """Return the fold on the workers; it is sent again if those that had it are gone."""
-        known = self._folds.get(shared.number)
-        if known is None or known[1].status != "finished":
-            known = self._folds[shared.number] = shared, self._sent(shared.fold)
-        return known[1]
+    def _on_workers(self, name: Any) -> Any:
+        """Return a value on the workers; it is sent again if those that had it are gone."""
+        value, future = self._sent[name]
+        if future.status != "finished":
+            del self._sent[name]
+            self._send(name, value)
+        return self._sent[name][1]
 
-    def _sent(self, fold: VisibleFold) -> Any:
-        """Send a fold to one worker, from which others fetch it: a broadcast would wait forever for one that dies."""
+    def _send(self, name: Any, value: Any) -> None:
+        """Send a value to one worker, from which others fetch it: a broadcast would wait forever for one that dies."""
+        if name in self._sent:
+            return
         for _ in range(ATTEMPTS):
             with suppress(OSError, TimeoutError):  # the worker was lost meanwhile
-                return self._client.scatter(fold, hash=False, timeout=WAIT_SECONDS)
+                self._sent[name] = value, self._client.scatter(value, hash=False, timeout=WAIT_SECONDS)
+                return
             self._require_workers()
         raise RuntimeError(f"{ATTEMPTS} workers were lost while data were sent to them. Finished trials are stored")
 
+    @interrupts_deferred()
     def _give_up(self) -> None:
         """End what is under way; a trial sees it after its present iteration, epoch or tree."""
         for running in self._running.values():
@@ -211,6 +257,7 @@ class ClusterWorkers:
         if not new:
             return
         found = self._client.run(versions, workers=new, on_error="return")
+        reads = {} if self._mark is None else self._client.run(_reads, self._mark, workers=new, on_error="return")
         for address in new:
             theirs = found.get(address)
             if theirs is None:
@@ -219,11 +266,14 @@ class ClusterWorkers:
                 differs = f"it cannot say its versions ({type(theirs).__name__}: {theirs})"
             else:
                 differs = ", ".join(differences(theirs))
-            if not differs:
+            if not differs and reads.get(address, True) is not True:
+                self._refused.add(address)
+                warnings.warn(f"the worker {address} is not used: it cannot read {self._folder}", stacklevel=2)
+            elif not differs:
                 self._admitted.add(address)
-                continue
-            self._refused.add(address)
-            warnings.warn(f"the worker {address} is not used, its figures might differ: {differs}", stacklevel=2)
+            else:
+                self._refused.add(address)
+                warnings.warn(f"the worker {address} is not used, its figures might differ: {differs}", stacklevel=2)
 
 
 _stopped: set[str] = set()
@@ -234,8 +284,15 @@ def _stop(tokens: list[str]) -> None:
     _stopped.update(tokens)
 
 
-def _compute(task: Task, fold: VisibleFold | None, token: str) -> Any:
+def _reads(mark: Path) -> bool:
+    """Return whether this worker can read files beside this one."""
+    return mark.exists()
+
+
+def _compute(task: Task, fold: Viewable | None, matrix: np.ndarray | None, token: str) -> Any:
     """Compute a task on a worker."""
+    if matrix is not None and isinstance(fold, VisibleFold):
+        fold = with_matrix(fold, SharedMatrix(matrix))
     arguments = tuple(fold if isinstance(a, _Fold) else a for a in task.arguments)
     with interruptible(lambda: token in _stopped):
         return attempt(Task(task.tag, task.function, arguments))

@@ -45,7 +45,7 @@ def open_executor(folder: Path, jobs: int | None, cluster: Cluster | None = None
     if cluster is not None:
         from podium.experiments.run.cluster_workers import ClusterWorkers
 
-        return ClusterWorkers(cluster, jobs)
+        return ClusterWorkers(cluster, jobs, folder)
     jobs = jobs or available_cores()
     if most is not None:
         jobs = min(jobs, max(most, 1))

@@ -115,7 +115,7 @@ class SealedTest:
 
 def visible(name: str, train: Queries, validation: Queries) -> VisibleFold:
     """Return a fold to search settings on, without a test part."""
-    return VisibleFold(name, _bare(train), _bare(validation), None, max(_top_grade(train), _top_grade(validation)))
+    return VisibleFold(name, train.bare(), validation.bare(), None, max(_top_grade(train), _top_grade(validation)))
 
 
 def seal(name: str, train: Queries, validation: Queries, test: Queries | None) -> tuple[VisibleFold, SealedTest]:
@@ -125,7 +125,7 @@ def seal(name: str, train: Queries, validation: Queries, test: Queries | None) -
         if len(queries) == 0:
             raise ValueError(f"{name}: the {part} part has no queries")
     top_grade = max(_top_grade(train), _top_grade(validation))
-    seen = VisibleFold(name, _bare(train), _bare(validation), Queries(test.features, sizes=test.sizes), top_grade)
+    seen = VisibleFold(name, train.bare(), validation.bare(), test.bare().without_labels(), top_grade)
     return seen, SealedTest(name, test, top_grade)
 
 
@@ -148,8 +148,3 @@ def fingerprint(queries: Queries) -> str:
 
 def _top_grade(queries: Queries) -> float:
     return float(queries.labels.max(initial=0.0))
-
-
-def _bare(queries: Queries) -> Queries:
-    """Return the queries with features, labels and sizes alone, as they are in worker processes too."""
-    return Queries(queries.features, queries.labels if queries.has_labels else None, sizes=queries.sizes)

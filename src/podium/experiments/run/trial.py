@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from podium.data.indexed import IndexedQueries
 from podium.data.queries import Queries
 from podium.experiments.plan.methods import Setting, StudyMethod
 from podium.experiments.run.carrying import carried_over
@@ -42,7 +43,8 @@ def warm_up(method: StudyMethod, setting: Setting, fold: Viewable, metric: Metri
     """Have this process compile, or load from disk, all code that a trial needs: it is not training and not timed."""
     seen = fold.view()
     choices = tuple(sorted((k, repr(v)) for k, v in setting.parameters.items() if not isinstance(v, float)))
-    kind = (method.name, type(seen.train.features), seen.train.features.dtype, choices)
+    train = seen.train
+    kind = (method.name, type(train), train.is_sparse, train.dtype, choices)
     if kind not in _warm:
         _run_trial(method, setting, sample(seen), metric)
         _warm.add(kind)
@@ -129,4 +131,7 @@ def _head(queries: Queries, n_queries: int, n_documents: int) -> Queries:
     sizes = np.minimum(few.sizes, n_documents)
     chosen = np.concatenate([np.arange(start, start + n) for start, n in zip(few.offsets[:-1], sizes, strict=True)])
     labels = np.arange(len(chosen)) % 3.0 if few.has_labels else None  # real ones might all be equal and teach nothing
-    return Queries(few.features[chosen], labels, sizes=sizes)
+    head = Queries(few.features[chosen], labels, sizes=sizes)
+    if isinstance(few, IndexedQueries):
+        return IndexedQueries.made(head, few.matrix, few.rows[chosen])
+    return head

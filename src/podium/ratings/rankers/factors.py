@@ -121,8 +121,7 @@ class FactorPreset(RatingRanker):
             )
         if self.early_stopping is not None:
             raise ValueError(
-                "early_stopping cannot hold out ratings that are on a cluster: give held-out ratings of this process "
-                "as eval_set"
+                "early_stopping cannot hold out ratings that are on a cluster: give held-out ratings as eval_set"
             )
 
     def _train(

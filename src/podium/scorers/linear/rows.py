@@ -12,6 +12,7 @@ from numba import types
 from numba.extending import overload
 
 from podium.data.features import Features
+from podium.data.indexed import IndexedQueries
 from podium.data.logarithms import LoggedQueries
 from podium.data.normalize import minmax_map, rescale, zscore_map
 from podium.data.queries import Queries
@@ -28,6 +29,8 @@ class MinmaxRows(NamedTuple):
     """Features that are rescaled within their query when they are read, see :class:`RescaledQueries`."""
 
     features: np.ndarray
+    starts: np.ndarray
+    """(n_queries,) the row of ``features`` that is the first of each query."""
     offsets: np.ndarray
     number: np.ndarray
     """(n_queries,) the row of each query in the next two; −1 for those whose map is made when it is needed."""
@@ -39,10 +42,19 @@ class ZscoreRows(NamedTuple):
     """The same with other maps: compiled code goes by the class."""
 
     features: np.ndarray
+    starts: np.ndarray
     offsets: np.ndarray
     number: np.ndarray
     shift: np.ndarray
     scale: np.ndarray
+
+
+class IndexedRows(NamedTuple):
+    """Rows of a matrix that is shared with others, see :class:`IndexedQueries`."""
+
+    features: np.ndarray
+    numbers: np.ndarray
+    """(n_documents,) the row of each document."""
 
 
 class LoggedRows(NamedTuple):
@@ -64,6 +76,8 @@ class LoggedSparseRows(NamedTuple):
 
 def rows_of(queries: Queries) -> Any:
     """Return the features of queries in the form that compiled code takes."""
+    if isinstance(queries, IndexedQueries):
+        return IndexedRows(queries.matrix.rows, queries.rows)
     if isinstance(queries, LoggedQueries):
         rows = as_rows(queries.given.features)
         if isinstance(rows, tuple):
@@ -72,7 +86,7 @@ def rows_of(queries: Queries) -> Any:
     if not isinstance(queries, RescaledQueries):
         return as_rows(queries.features)
     kind = MinmaxRows if queries.how == "minmax" else ZscoreRows
-    return kind(queries.given.features, queries.offsets, *queries.maps)
+    return kind(*queries.given_rows, queries.offsets, *queries.maps)
 
 
 def as_rows(features: Features) -> np.ndarray | tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -151,12 +165,13 @@ def _rescale_block(rows: Any, map_of: Any, start: int, stop: int, block: np.ndar
         begin, end = rows.offsets[q], min(rows.offsets[q + 1], stop)
         if end > at:
             here = block[at - start : end - start]
-            k = rows.number[q]
+            k, first = rows.number[q], rows.starts[q]
+            given = rows.features[first + at - begin : first + end - begin]
             if k >= 0:
-                rescale(rows.features[at:end], rows.shift[k], rows.scale[k], here)
+                rescale(given, rows.shift[k], rows.scale[k], here)
             else:
-                shift, scale = map_of(rows.features[begin : rows.offsets[q + 1]])
-                rescale(rows.features[at:end], shift, scale, here)
+                shift, scale = map_of(rows.features[first : first + rows.offsets[q + 1] - begin])
+                rescale(given, shift, scale, here)
             at = end
         q += 1
 
@@ -171,9 +186,13 @@ def _write_zscore(rows: ZscoreRows, start: int, stop: int, block: np.ndarray) ->
     _rescale_block(rows, zscore_map, start, stop, block)
 
 
-def rescaled_rows(queries: RescaledQueries, start: int, stop: int) -> np.ndarray:
-    """Return the rescaled features of the documents ``start:stop``."""
-    block = np.empty((stop - start, queries.n_features), queries.given.features.dtype)
+def dense_rows(queries: Queries, start: int, stop: int) -> np.ndarray:
+    """Return the features of the documents ``start:stop``, of queries that are not sparse."""
+    if isinstance(queries, IndexedQueries):
+        return queries.read(start, stop)
+    if not isinstance(queries, RescaledQueries):
+        return queries.features[start:stop]
+    block = np.empty((stop - start, queries.n_features), queries.dtype)
     write = _write_minmax if queries.how == "minmax" else _write_zscore
     write(rows_of(queries), start, stop, block)
     return block
@@ -238,6 +257,32 @@ def _add_logged_sparse(rows: LoggedSparseRows, start: int, stop: int, weights: n
         _add_sparse(_logged_values(rows, first, first + n), 0, n, weights[first - start : first - start + n], out)
 
 
+@njit(error_model="numpy")
+def _score_indexed(
+    rows: IndexedRows, start: int, stop: int, coef: np.ndarray, intercept: float, out: np.ndarray
+) -> None:
+    numbers = rows.numbers[start:stop]
+    for i in range(len(numbers)):
+        out[i] = _dot(rows.features[numbers[i]], coef) + intercept
+
+
+@njit(fastmath=REORDER, error_model="numpy")
+def _add_indexed(rows: IndexedRows, start: int, stop: int, weights: np.ndarray, out: np.ndarray) -> None:
+    """Do what :func:`_add_dense` does, in the same order."""
+    features, at = rows.features, rows.numbers[start:stop]
+    n = len(at)
+    whole = n - n % 4
+    for i in range(0, whole, 4):
+        a, b, c, d = features[at[i]], features[at[i + 1]], features[at[i + 2]], features[at[i + 3]]
+        wa, wb, wc, wd = weights[i], weights[i + 1], weights[i + 2], weights[i + 3]
+        for j in range(len(out)):
+            out[j] += (wa * a[j] + wb * b[j]) + (wc * c[j] + wd * d[j])
+    for i in range(whole, n):
+        a, wa = features[at[i]], weights[i]
+        for j in range(len(out)):
+            out[j] += wa * a[j]
+
+
 _CHANGES: dict[type, tuple[Any, Any]] = {
     MinmaxRows: (_rescale_block, minmax_map),
     ZscoreRows: (_rescale_block, zscore_map),
@@ -249,6 +294,10 @@ _CHANGES: dict[type, tuple[Any, Any]] = {
 @overload(score_rows, strict=False)  # type: ignore[untyped-decorator]
 def _score_by_type(rows: Any, start: Any, stop: Any, coef: Any, intercept: Any, out: Any) -> Any:
     if isinstance(rows, types.BaseNamedTuple):
+        if rows.instance_class is IndexedRows:
+            return lambda rows, start, stop, coef, intercept, out: _score_indexed(
+                rows, start, stop, coef, intercept, out
+            )
         if rows.instance_class is LoggedSparseRows:
             return lambda rows, start, stop, coef, intercept, out: _score_logged_sparse(
                 rows, start, stop, coef, intercept, out
@@ -265,6 +314,8 @@ def _score_by_type(rows: Any, start: Any, stop: Any, coef: Any, intercept: Any, 
 @overload(add_rows, strict=False)  # type: ignore[untyped-decorator]
 def _add_by_type(rows: Any, start: Any, stop: Any, weights: Any, out: Any) -> Any:
     if isinstance(rows, types.BaseNamedTuple):
+        if rows.instance_class is IndexedRows:
+            return lambda rows, start, stop, weights, out: _add_indexed(rows, start, stop, weights, out)
         if rows.instance_class is LoggedSparseRows:
             return lambda rows, start, stop, weights, out: _add_logged_sparse(rows, start, stop, weights, out)
         write, map_of = _CHANGES[rows.instance_class]

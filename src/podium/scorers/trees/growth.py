@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 
 from podium.data.queries import Queries
-from podium.data.rescaled import RescaledQueries
 from podium.numerics.trees.lightgbm_text import bare_text, constant_text, divided_text, joined_text
 from podium.scorers.growing import Network
+from podium.scorers.trees.binning import binned, reads_in_blocks
 from podium.scorers.trees.model import TreesModel, import_lightgbm, rows_for_lightgbm
-from podium.scorers.trees.sequence import rescaled_sequence
 
 VALUES_AT_ONCE = 2**20
 """Feature values, about, of the documents that a model to add to scores at a time."""
@@ -97,37 +96,45 @@ class TreeGrowth:
             and len(set(names)) == len(names)
             and all(re.fullmatch(r"[A-Za-z0-9_.-]+", n) for n in names)
         )
-        rows = joined_rows(parts, settings.get("bin_construct_sample_cnt", 200_000))
-        data = lightgbm.Dataset(
-            rows,
-            label=np.zeros(sum(part.n_documents for part in parts), np.float32),
-            init_score=self._initial_scores(parts),
-            feature_name=list(names) if plain else "auto",  # type: ignore[arg-type]
-            categorical_feature=categorical or "auto",
-            params=settings,
-            free_raw_data=True,
-        )
-        if isinstance(rows, lightgbm.Sequence):
-            # It then makes bins under what this returns, which by itself lacks the seed and the size of leaves.
-            data.get_params = lambda: settings
+        label = np.zeros(sum(part.n_documents for part in parts), np.float32)
+        start, feature_name = self._initial_scores(parts), list(names) if plain and names else "auto"
+        on_network = "machines" in settings
         booster = None
         try:
-            if "machines" in settings:
+            if reads_in_blocks(parts) and not on_network:
+                data = binned(parts, settings | ({"categorical_column": categorical} if categorical else {}))
+                data.set_label(label).set_init_score(start).set_feature_name(feature_name)
+                data.label = data.init_score = None  # LightGBM has copies
+            else:
+                data = lightgbm.Dataset(
+                    joined_rows(parts),
+                    label=label,
+                    init_score=start,
+                    feature_name=feature_name,
+                    categorical_feature=categorical or "auto",
+                    params=settings,
+                )
+            if on_network:
                 # Only now does the network exist, and bins must be found over it: else every process has its own.
                 booster = lightgbm.Booster(settings, data)
             data.construct()
-            data.__dict__.pop("get_params", None)
             if not any(data.feature_num_bin(j) for j in range(self.n_features)):
                 return None  # all are constant, or there are fewer documents than two leaves need
             booster = booster or lightgbm.Booster(settings, data)
             if validation:
-                other = data.create_valid(
-                    joined_rows(validation), init_score=self._initial_scores(validation), params=data.get_params()
-                )
-                booster.add_valid(other, "validation")
+                booster.add_valid(self._binned_alike(data, validation), "validation")
         except lightgbm.basic.LightGBMError as error:
             raise ValueError(f"LightGBM refuses these settings: {error}") from None
         return booster
+
+    def _binned_alike(self, data: Any, validation: Sequence[Queries]) -> Any:
+        """Return validation queries for LightGBM, binned as the training data are."""
+        start = self._initial_scores(validation)
+        if not reads_in_blocks(validation):
+            return data.create_valid(joined_rows(validation), init_score=start, params=data.get_params())
+        other = binned(validation, data.get_params(), reference=data)
+        other.set_init_score(start).init_score = None
+        return other
 
     def _initial_scores(self, parts: Sequence[Queries]) -> np.ndarray | None:
         return None if self.constant == 0.0 and self.init is None else self._start_scores(parts)
@@ -155,14 +162,8 @@ def network_settings(network: Network | None) -> dict[str, Any]:
     }
 
 
-def joined_rows(parts: Sequence[Queries], n_sampled: int = 0) -> Any:
-    """Return the features of all parts as LightGBM takes them; dense ones are not copied.
-
-    ``n_sampled`` rows are those that it makes its bins from.
-    """
-    # LightGBM asks for such rows one by one, and holds its sample of them several times over in float64.
-    if len(parts) == 1 and isinstance(parts[0], RescaledQueries) and parts[0].n_documents >= 8 * n_sampled:
-        return rescaled_sequence(parts[0])
+def joined_rows(parts: Sequence[Queries]) -> Any:
+    """Return the features of all parts as LightGBM takes them; dense ones are not copied."""
     rows = [rows_for_lightgbm(part) for part in parts]
     if len(rows) == 1:
         return rows[0]

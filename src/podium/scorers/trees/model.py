@@ -12,6 +12,7 @@ import numpy as np
 
 from podium.core.arrays import Arrays
 from podium.core.parameters import require_choice
+from podium.data.indexed import IndexedQueries
 from podium.data.queries import Queries
 from podium.numerics.pool import LITTLE_WORK, n_threads
 from podium.numerics.trees.evaluate import TreeEvaluator
@@ -65,7 +66,9 @@ class TreesModel(Model):
 
     def scores(self, queries: Queries, n_trees: int | None = None) -> np.ndarray:
         """Return scores by all trees, or by the first ``n_trees``."""
-        return self._evaluator.scores(as_rows(queries.features), n_trees)
+        if not isinstance(queries, IndexedQueries):
+            return self._evaluator.scores(as_rows(queries.features), n_trees)
+        return np.concatenate([np.empty(0), *(self._evaluator.scores(rows, n_trees) for rows in queries.blocks())])
 
     def staged_scores(self, queries: Queries) -> Iterator[np.ndarray]:
         """Yield scores after each tree."""
