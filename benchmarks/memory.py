@@ -3,9 +3,9 @@
     python benchmarks/memory.py [--documents 10000000] [--only read-letor,read-parquet,listnet,…] [--folder DIR]
 
 Every part runs in a process of its own. Its memory is the highest sum of RssAnon and RssShmem in /proc/self/status
-(pages of files apart), sampled every 5 ms, imports included; of ``compare``, that of its workers. The matrix is documents × 136 × 4 bytes. By default there
-are as many documents as a third of the free memory holds, at most ten million. Files are made first: about 1.3 kB of
-text per document, and 0.5 kB of Parquet.
+(pages of files apart), sampled every 5 ms, imports included; of ``compare``, that of its workers. The matrix is
+documents × 136 × 4 bytes. By default there are as many documents as a third of the free memory holds, at most ten
+million. Files are made first: about 1.3 kB of text per document, and 0.5 kB of Parquet.
 """
 
 from __future__ import annotations
@@ -85,7 +85,10 @@ def default_documents() -> int:
 
 
 def make_files(folder: Path, n: int, parts: list[str]) -> None:
-    """Write the files that the parts read, a block at a time: the same documents over and over, in other queries."""
+    """Write the files that the parts read, a block at a time: the same documents over and over, in other queries.
+
+    Files that an earlier call left in the folder are kept.
+    """
     rng = np.random.default_rng(0)
     features = rng.standard_normal((BLOCK, N_FEATURES), dtype=np.float32).round(4)
     grades = np.clip(np.round(features[:, :3].sum(axis=1) + 1), 0, 4).astype(int)
@@ -97,12 +100,21 @@ def make_files(folder: Path, n: int, parts: list[str]) -> None:
     if any("letor" in part for part in parts):
         lines = [" ".join(f"{j}:{value:g}" for j, value in enumerate(row, 1)) for row in features.tolist()]
         for name, scattered in (("data.txt", False), ("scattered.txt", True)):
+            if (folder / name).exists() or (scattered and "read-letor-scattered" not in parts):
+                continue
             with (folder / name).open("w") as file:
                 for start in range(0, n, BLOCK):
                     queries = (start + np.arange(BLOCK)) // PER_QUERY if not scattered else np.arange(BLOCK) % 1000
                     rows = zip(grades.tolist(), queries.tolist(), lines, strict=True)
                     file.write("".join(f"{grade} qid:{query} {line}\n" for grade, query, line in rows))
-    if set(parts) & {"read-parquet", "listnet", "lambdamart", "listnet-minmax", "rank-parquet", "compare"}:
+    if not (folder / "data.parquet").exists() and set(parts) & {
+        "read-parquet",
+        "listnet",
+        "lambdamart",
+        "listnet-minmax",
+        "rank-parquet",
+        "compare",
+    }:
         import pyarrow
         from pyarrow import parquet
 
