@@ -10,7 +10,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 
 
-PAGES = ["README.md", "docs/rankers.md", "docs/explaining.md", "docs/methods/lambdamart.md"]
+PAGES = ["README.md", "docs/rankers.md", "docs/explaining.md", "docs/probabilities.md", "docs/methods/lambdamart.md"]
 PAGES += ["docs/export/README.md", "docs/export/sql.md"]
 
 

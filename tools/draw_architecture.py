@@ -22,6 +22,7 @@ ROOMS = {
     "export": "models for search engines and other libraries; one file per format",
     "models": "rankers made of other rankers: blends, distilled models",
     "rankers": "the estimator, presets, the table of methods, adapters",
+    "probabilities": "distributions over the rankings of a list; one file per family",
     "serving": "saved models for programs that only score: NumPy and Numba",
     "files": "the model file: format, saving and loading",
     "training": "L-BFGS, stochastic, boosting, feasible; no concrete scorer",

@@ -18,8 +18,8 @@ from podium.data.rescaled import rescaled
 from podium.files.models import load
 from podium.metrics import Metric, metric
 from podium.metrics.telling import watched_metric
+from podium.rankers.answering import AnsweringEstimator
 from podium.rankers.elsewhere import name_query, part_scorer, remote_values, require_remote_trainer
-from podium.rankers.fitted import FittedEstimator
 from podium.rankers.inputs import (
     GROUPED,
     Start,
@@ -42,7 +42,7 @@ __all__ = ["BaseRanker"]
 NORMALIZATIONS = (None, "robust", "standard", *WITHIN_QUERY)
 
 
-class BaseRanker(FittedEstimator):
+class BaseRanker(AnsweringEstimator):
     """A scikit-learn estimator that learns from lists and gives scores.
 
     A subclass declares its parameters as annotated attributes, and names its parts in :meth:`_loss`, :meth:`_scorer`
@@ -204,19 +204,6 @@ class BaseRanker(FittedEstimator):
         queries, scores = self._scored_lists(X, y, qid, labeled=True)
         values = metric("ndcg@10").per_query(scores, queries.labels, queries.offsets)
         return float(np.average(values, weights=query_weights(sample_weight, queries)))
-
-    def log_likelihood(self, X: Any, y: Any = None, qid: Any = None) -> float:
-        """Return the mean over lists of the log-probability of their labels, constants included.
-
-        For rankers whose loss is a likelihood: PMOP, ListMLE, PairTies (there, the sum over a list's pairs).
-        """
-        loss = self._loss()
-        likelihood = None if loss is None else loss.likelihood()
-        if likelihood is None:
-            raise ValueError(f"{type(self).__name__} does not model probabilities of labels")
-        queries, scores = self._scored_lists(X, y, qid, labeled=True)
-        bound = likelihood.bind(queries.labels, queries.offsets)
-        return -bound.value_and_gradient(scores, parameters=self.loss_parameters_).value
 
     def explain(
         self, X: Any, qid: Any = None, *, query: Any = None, documents: Sequence[int] | None = None

@@ -1,0 +1,1 @@
+"""Probabilities as answers: what a model with a distribution over rankings says of one list."""

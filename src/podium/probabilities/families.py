@@ -1,0 +1,66 @@
+"""Which distribution over rankings a loss stands for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from podium.losses.base import Loss
+from podium.losses.boltzrank import BoltzRankLoss
+from podium.losses.listmle import ListMLELoss
+from podium.losses.listnet import ListNetLoss
+from podium.losses.pmop.loss import PMOPLoss
+from podium.losses.softrank import SoftRankLoss
+from podium.losses.structrank.loss import StructRankLoss
+from podium.losses.ties import DavidsonLoss, RaoKupperLoss
+from podium.numerics.ranks.energy import PAIR_WEIGHTS
+from podium.probabilities.arriving import GaussianScores, PlackettLuce
+from podium.probabilities.base import ListProbabilities
+from podium.probabilities.boltzmann import boltzmann
+from podium.probabilities.partitions import ArithmeticPartitions, GeometricPartitions
+from podium.probabilities.preferences import PreferenceNetwork, TiedPairs
+
+Family = Callable[[np.ndarray, int], ListProbabilities]
+"""From the scores of one list and a seed."""
+
+
+def family_of(loss: Loss, parameters: np.ndarray) -> Family | None:
+    """Return the distribution of rankings that a loss with these learned parameters stands for; None if it has none.
+
+    Raises
+    ------
+    ValueError
+        If this form of the loss has none, saying which has.
+    """
+    for kind, family in _FAMILIES.items():
+        if isinstance(loss, kind):
+            return family(loss, parameters)
+    return None
+
+
+def _partitions(loss: Any, _: np.ndarray) -> Family:
+    if loss.potential not in ("arithmetic", "geometric") or loss.factorization != "forward":
+        raise ValueError(
+            "probabilities are known for the arithmetic and the geometric potential only, with the best group chosen "
+            'first (factorization="forward")'
+        )
+    return GeometricPartitions if loss.potential == "geometric" else ArithmeticPartitions
+
+
+def _boltzmann(loss: Any, _: np.ndarray) -> Family:
+    g = PAIR_WEIGHTS[loss.g] if isinstance(loss.g, str) else loss.g
+    return lambda scores, seed: boltzmann(scores, seed, g)
+
+
+_FAMILIES: dict[type[Loss], Callable[[Any, np.ndarray], Family]] = {
+    ListMLELoss: lambda loss, _: PlackettLuce,
+    ListNetLoss: lambda loss, _: PlackettLuce,
+    PMOPLoss: _partitions,
+    BoltzRankLoss: _boltzmann,
+    SoftRankLoss: lambda loss, own: lambda scores, seed: GaussianScores(scores, seed, loss.sigma_at(own)),
+    DavidsonLoss: lambda _, own: lambda scores, seed: TiedPairs(scores, seed, "davidson", float(own[0])),
+    RaoKupperLoss: lambda _, own: lambda scores, seed: TiedPairs(scores, seed, "rao-kupper", float(own[0])),
+    StructRankLoss: lambda loss, own: lambda scores, seed: PreferenceNetwork(scores, seed, loss.topology, own),
+}
