@@ -42,7 +42,7 @@ class ArrivingProbabilities(ListProbabilities):
         return float(i == j)
 
     @cached_property
-    def rank_distribution(self) -> np.ndarray:  # type: ignore[override]
+    def rank_distribution(self) -> np.ndarray:
         if self.n > LONGEST:
             drawn = _Drawn(self)
             self.standard_error = drawn.standard_error

@@ -41,7 +41,7 @@ class BoltzmannRankings(ListProbabilities):
         return float(i == j)
 
     @cached_property
-    def rank_distribution(self) -> np.ndarray:  # type: ignore[override]
+    def rank_distribution(self) -> np.ndarray:
         return _ranks(self.log_weights, *self.sums)
 
     def in_top(self, k: int) -> np.ndarray:
