@@ -9,6 +9,7 @@ from math import isnan
 from typing import TYPE_CHECKING
 
 from podium.experiments.plan.external import EXTERNAL
+from podium.experiments.result.edges import at_the_edge
 from podium.experiments.result.published import PairedTable, paired_tables
 from podium.experiments.result.summary import LEVELS, MethodSummary
 
@@ -46,6 +47,7 @@ def notes(comparison: Comparison) -> list[str]:
         f"Hyper-parameters chosen on the validation part by {comparison.primary}; the test part was evaluated once."
         + _normalization(comparison),
     ]
+    lines += _edges(comparison)
     if external := [name for name, facts in comparison.configuration.methods.items() if facts.family == EXTERNAL]:
         lines.append(f"Runs that were made elsewhere, with nothing trained or chosen here: {', '.join(external)}.")
     if len(comparison.seeds) > 1:
@@ -63,6 +65,14 @@ def notes(comparison: Comparison) -> list[str]:
     if comparison.rehearsal is not None and (picked := comparison.pick):
         lines.append(f"Picked in the rehearsal, without the test parts: {picked} (highest mean of all metrics there).")
     return lines
+
+
+def _edges(comparison: Comparison) -> list[str]:
+    """Return a line that names the settings at the ends of their grids, if there are any."""
+    methods = comparison.configuration.methods
+    found = {row.method: at_the_edge(methods[row.method].grid, row.results) for row in comparison.rows}
+    named = [f"{method} {', '.join(phrases)}" for method, phrases in found.items() if phrases]
+    return [f"Chosen at the end of a grid, beyond which a better value may lie: {'; '.join(named)}."] if named else []
 
 
 def markdown(comparison: Comparison) -> str:
