@@ -5,6 +5,10 @@ L-BFGS does again and again) and one tree of LambdaMART; for trees, LightGBM's a
 same clusters. *Strong* scaling divides the same documents among more workers, *weak* scaling gives each as many.
 
     python benchmarks/distributed.py --documents 200000 --workers 1,2,4 --picture docs/images/distributed.svg
+    python benchmarks/distributed.py --in-turn --documents 2000000
+
+With ``--in-turn``: evaluations on a cluster of two workers and by two threads of this process, in turn, and what Dask
+needs for a task.
 """
 
 from __future__ import annotations
@@ -40,7 +44,7 @@ def lists(n_documents: int, n_features: int) -> podium.Queries:
     """Make queries of 100 documents with grades 0 to 4 that depend on some of the features."""
     rng = np.random.default_rng(0)
     n = n_documents // PER_QUERY * PER_QUERY
-    features = rng.integers(0, LEVELS, (n, n_features)).astype(np.float32)
+    features = rng.integers(0, LEVELS, (n, n_features), dtype=np.uint8).astype(np.float32)
     utility = features[:, :5] @ np.arange(1, 6) / LEVELS + rng.normal(0, 2, n)
     labels = np.clip(np.digitize(utility, np.quantile(utility, [0.5, 0.75, 0.9, 0.97])), 0, 4).astype(float)
     return podium.Queries(features, labels, sizes=np.full(n // PER_QUERY, PER_QUERY))
@@ -48,16 +52,51 @@ def lists(n_documents: int, n_features: int) -> podium.Queries:
 
 def evaluation(queries: Any, repeat: int) -> float:
     """Return the median of seconds that value and gradient of ListNet on a linear scorer take."""
+    objective = listnet_objective(queries)
+    return statistics.median([seconds_of(objective, i) for i in range(repeat + 1)][1:])
+
+
+def listnet_objective(queries: Any) -> Any:
     problem = Problem(ListNetLoss(), Linear(), queries)
     model = problem.scorer.start(queries, np.random.default_rng(0), StartOptions(False, None))
-    objective = problem.objective(model)
-    theta = objective.initial()
-    times = []
-    for i in range(repeat + 1):
+    return problem.objective(model)
+
+
+def seconds_of(objective: Any, i: int) -> float:
+    """Return how long the i-th evaluation takes, each at another place."""
+    theta = objective.initial() + 1e-3 * i
+    start = time.perf_counter()
+    objective(theta)
+    return time.perf_counter() - start
+
+
+def in_turn(options: argparse.Namespace) -> None:
+    """Print how long evaluations take on two workers, and by two threads of this process, one after the other."""
+    from distributed import Client, LocalCluster
+
+    queries = lists(options.documents, options.features)
+    cluster_options = {"threads_per_worker": 1, "memory_limit": 0, "dashboard_address": ":0"}
+    with LocalCluster(n_workers=2, **cluster_options) as cluster, Client(cluster) as client, threads(2):
+        here = listnet_objective(queries)
+        there = listnet_objective(podium.dask.from_queries(queries, 8, client=client))
+        times = np.array([[seconds_of(one, i) for one in (here, there)] for i in range(options.repeat + 2)][2:])
+        median, shortest = 1e3 * np.median(times, axis=0), 1e3 * times.min(axis=0)
+        print(f"{queries.n_documents:,} × {options.features}, 8 partitions, two workers against two threads")
+        print(f"median of {options.repeat}: {median[1]:.0f} and {median[0]:.0f} ms, ratio {median[1] / median[0]:.2f}")
+        print(f"shortest: {shortest[1]:.0f} and {shortest[0]:.0f} ms, ratio {shortest[1] / shortest[0]:.2f}")
+        print(f"Dask needs {1e3 * seconds_per_task(client):.2f} ms for a task")
+
+
+def seconds_per_task(client: Any, few: int = 2, many: int = 202) -> float:
+    """Return what one more task costs: of some that do nothing, submitted one by one and gathered together."""
+
+    def batch(n: int) -> float:
         start = time.perf_counter()
-        objective(theta + 1e-3 * i)
-        times.append(time.perf_counter() - start)
-    return statistics.median(times[1:])
+        client.gather([client.submit(int, i, pure=False) for i in range(n)])
+        return time.perf_counter() - start
+
+    found = [[batch(n) for n in (few, many)] for _ in range(7)]
+    return float(np.median(np.diff(found, axis=1))) / (many - few)
 
 
 def tree(queries: Any, n_trees: int) -> float:
@@ -200,7 +239,11 @@ def main() -> None:
     parser.add_argument("--trees", type=int, default=10)
     parser.add_argument("--no-peers", action="store_true", help="leave out the rankers of LightGBM and XGBoost")
     parser.add_argument("--picture", type=Path)
+    parser.add_argument("--in-turn", action="store_true", help="two workers against two threads only")
     options = parser.parse_args()
+    if options.in_turn:
+        in_turn(options)
+        return
     rows = measure(options)
     print_tables(rows)
     for n_workers in (*options.workers, 8, 64, 512):

@@ -105,7 +105,7 @@ class WorkerTeam:
         self._member_of = {future.key: number for future, (number, _) in zip(futures, chosen, strict=True)}
         self._wait(futures)
         self._under_way = []
-        return [future.result() for future in futures]
+        return list(self._client.gather(futures))  # all at once, which saves the way to the scheduler for each
 
     def _held(self, number: int) -> str:
         """Return which partitions a member has, and how large they are."""

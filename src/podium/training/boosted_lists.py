@@ -82,8 +82,8 @@ class BoostedLists:
     ) -> Evaluation:
         """Compute the loss and what the next tree is grown on, at the scores so far, or at those given.
 
-        ``bags`` are the queries that it is grown on, by their numbers in each part; None for all. What the scale of the
-        first step is computed from is 0 after the first epoch.
+        ``bags`` are the queries that it is grown on, by their numbers in each part; None for all. At the scores so far,
+        what the scale of the first step is computed from is 0 after the first epoch.
         """
         self.gradient = self.curvature = np.empty(0, np.float32)  # those of the last tree make room for the next
         results = []
@@ -105,10 +105,16 @@ class BoostedLists:
             for part, bag, (first, _) in zip(self.parts, bags or (), self._rows, strict=False):
                 outside = ~np.repeat(np.isin(np.arange(len(part)), bag), part.sizes)
                 self.curvature[first : first + part.n_documents][outside] = 0.0
-        if epoch > 0:
+        if epoch > 0 and scores is None:
             return Evaluation(value, 0.0, 0)
         size = self.curvature.astype(np.float64) if self.newton else np.square(self.gradient, dtype=np.float64)
         return Evaluation(value, float(size.sum()), int(np.count_nonzero(size)))
+
+    def step(
+        self, bags: Sequence[np.ndarray] | None, scale: float, epoch: int, parameters: np.ndarray
+    ) -> tuple[bool, Evaluation]:
+        """Grow a tree and evaluate there: on a cluster, one round trip in place of two."""
+        return self.add_tree(scale), self.evaluate(bags, epoch, parameters)
 
     def weigh(self, factors: np.ndarray) -> None:
         """Multiply what was evaluated by one factor per document, such as how often its query was drawn."""

@@ -128,21 +128,31 @@ class _BoostingRun:
     def add_tree(self) -> bool:
         """Grow a tree and evaluate the loss there; return False if there was nothing to split."""
         assert self.scale is not None
+        if not len(self.parameters[-1]):
+            self.parameters.append(self.parameters[-1])
+            return self._evaluate(self.scale)
         found_split = self.lists.add_tree(self.scale)
         self.parameters.append(self._learned_parameters())
         self._evaluate()
         return found_split
 
-    def _evaluate(self) -> None:
-        """Compute the loss and what the next tree is grown on, at the scores so far."""
+    def _evaluate(self, scale: float | None = None) -> bool:
+        """Compute the loss and what the next tree is grown on, at the scores so far; with a scale, after one more tree.
+
+        Return False if there was nothing to split.
+        """
         self.n_evaluations += 1
-        bag = self._bag()
-        bags = None if bag is None else [bag]
-        found = self.lists.evaluate(bags, len(self.parameters) - 1, self.parameters[-1])
+        bag, found_split = self._bag(), True
+        bags, where = None if bag is None else [bag], (len(self.parameters) - 1, self.parameters[-1])
+        if scale is None:
+            found = self.lists.evaluate(bags, *where)
+        else:
+            found_split, found = self.lists.step(bags, scale, *where)
         share = 1.0 if bag is None else float(self.weights[bag].sum())
         self.loss = found.value / share
         if self.scale is None:
             self.scale = unit_scale(found, self.newton)
+        return found_split
 
     def _bag(self) -> np.ndarray | None:
         """Draw the queries that the next tree is grown on; None for all."""

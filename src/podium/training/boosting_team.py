@@ -56,14 +56,24 @@ class BoostingTeam:
         return sum(value for value, _ in found), np.sum([slopes for _, slopes in found], axis=0)
 
     def evaluate(self, bags: Sequence[np.ndarray] | None, epoch: int, parameters: np.ndarray) -> Evaluation:
-        per_member: list[tuple[Any, ...]] = [(None,)] * len(self._team.parts)
-        if bags is not None:
-            (bag,), starts = bags, self._queries.starts
-            edges = np.searchsorted(bag, starts)
-            mine = [bag[a:b] - start for a, b, start in zip(edges[:-1], edges[1:], starts[:-1], strict=True)]
-            per_member = [([mine[part] for part in parts],) for parts in self._team.parts]
-        first, *others = self._team.call("evaluate", epoch, parameters, per_member=per_member)
+        first, *others = self._team.call("evaluate", epoch, parameters, per_member=self._bags(bags))
         return sum(others, start=first)
+
+    def step(
+        self, bags: Sequence[np.ndarray] | None, scale: float, epoch: int, parameters: np.ndarray
+    ) -> tuple[bool, Evaluation]:
+        found = self._team.call("step", scale, epoch, parameters, per_member=self._bags(bags))
+        (split, first), *others = found
+        return split, sum((other for _, other in others), start=first)
+
+    def _bags(self, bags: Sequence[np.ndarray] | None) -> list[tuple[Any, ...]]:
+        """Return the bags of each member's parts, for :class:`BoostedLists`."""
+        if bags is None:
+            return [(None,)] * len(self._team.parts)
+        (bag,), starts = bags, self._queries.starts
+        edges = np.searchsorted(bag, starts)
+        mine = [bag[a:b] - start for a, b, start in zip(edges[:-1], edges[1:], starts[:-1], strict=True)]
+        return [([mine[part] for part in parts],) for parts in self._team.parts]
 
     def add_tree(self, scale: float) -> bool:
         return bool(self._team.call("add_tree", scale)[0])
