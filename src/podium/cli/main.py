@@ -15,6 +15,7 @@ import traceback
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from types import ModuleType
 from typing import Any
 
@@ -48,7 +49,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = build_parser().parse_args(argv)
     arguments.typed = shlex.join(["podium", *(sys.argv[1:] if argv is None else argv)])
     if not getattr(arguments, "quiet", False):
-        notices.compiling = _say_compiling
+        notices.compiling = partial(note, "podium: compiling, first run only")
     try:
         with for_the_command_line(), _notes_of_warnings():
             code: int = arguments.run(arguments)
@@ -117,10 +118,6 @@ def _help(command: ModuleType) -> tuple[str, dict[str, Any]]:
     texts: dict[str, Any] = {"description": description.strip(), "epilog": heading + examples}
     texts["formatter_class"] = argparse.RawDescriptionHelpFormatter
     return summary[:1].lower() + summary[1:].rstrip("."), texts
-
-
-def _say_compiling() -> None:
-    print("podium: compiling, first run only", file=sys.stderr, flush=True)
 
 
 def _fail(message: str, code: int, debug: bool) -> int:

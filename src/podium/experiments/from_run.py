@@ -133,10 +133,7 @@ def _settings(comparison: Comparison, method: StudyMethod, study: Study) -> Any:
     """Return what was tried on any fold."""
     seed = comparison.configuration.seeds_of(method.name)[0]
     if study.search.strategy != "bayes":
-        search, listed = study.search.settings(method, seed), []
-        while (setting := search.ask()) is not None:
-            listed.append(setting)
-        return listed
+        return list(iter(study.search.settings(method, seed).ask, None))
     tried: dict[str, dict[str, Any]] = {}
     for result in comparison.results:
         if result.method == method.name and result.seed == seed:

@@ -227,7 +227,7 @@ class SettingSearch:
         with TrialPool(self.study, self.store, self.listener, self.jobs, self.clock, self._reserve) as pool:
             forecast = Forecast({self.method.name: total}, pool.jobs or 1)
             self.listener.start(total, 0)
-            while batch := self._batch(search):
+            while batch := list(iter(search.ask, None)):  # all of a list, one at a time of a Bayesian search
                 self.known |= {setting.number: setting for setting in batch}
                 requests = [Request(self.method, setting, fold) for setting in batch for fold in folds]
                 for request, trial in pool.trials(requests, forecast):
@@ -235,13 +235,6 @@ class SettingSearch:
                 if pool.is_over:
                     break
         return self._chosen(total)
-
-    def _batch(self, search: Any) -> list[Setting]:
-        """Return the settings that are known: all of a list, one at a time of a Bayesian search."""
-        batch = []
-        while (setting := search.ask()) is not None:
-            batch.append(setting)
-        return batch
 
     def _add(self, search: Any, request: Request, trial: Trial) -> None:
         number = request.setting.number

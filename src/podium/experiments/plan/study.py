@@ -6,13 +6,7 @@ from functools import cached_property
 from typing import Any
 
 from podium.experiments.plan.code import code_digest
-from podium.experiments.plan.configuration import (
-    Configuration,
-    DataFacts,
-    MethodFacts,
-    plain,
-    plain_parameters,
-)
+from podium.experiments.plan.configuration import Configuration, DataFacts, MethodFacts, plain, plain_parameters
 from podium.experiments.plan.domain import QUERIES, Domain
 from podium.experiments.plan.identity import Identity, digest, package_versions
 from podium.experiments.plan.methods import CloneOf, StudyMethod

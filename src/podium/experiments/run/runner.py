@@ -90,7 +90,7 @@ class OngoingSearch:
 
         A failed trial is tried again, unless the search has ended without it.
         """
-        while (setting := self.settings.ask()) is not None:
+        for setting in iter(self.settings.ask, None):
             trial = self.store.trial(self.trial_key(setting))
             if trial is None or (trial.error is not None and self.result is None):
                 self.waiting.append(setting)
