@@ -4,8 +4,6 @@ A user is a query, an item a document, a rating its grade. Ratings are stored as
 documents: those of user ``u`` are the slice ``offsets[u]:offsets[u + 1]``, so any loss or metric applies to them as is.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Self

@@ -1,7 +1,5 @@
 """Folds to search settings on: each has a training and a validation part, and nothing to test."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Where the folds of a comparison come from: a folder that has them, or queries that are dealt into folds."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path

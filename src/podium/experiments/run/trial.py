@@ -1,7 +1,5 @@
 """One trial: fit a method with a setting on the training part, and evaluate it on the validation part."""
 
-from __future__ import annotations
-
 import time
 import warnings
 from typing import Any
