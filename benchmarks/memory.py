@@ -123,7 +123,9 @@ def make_files(folder: Path, n: int, parts: list[str]) -> None:
         for start in range(0, n, BLOCK):
             qid = (start + np.arange(BLOCK)) // PER_QUERY
             table = pyarrow.table({"qid": qid, "label": grades, **columns})
-            writer = writer or parquet.ParquetWriter(folder / "data.parquet", table.schema)
+            writer = writer or parquet.ParquetWriter(
+                folder / "data.parquet", table.schema, use_dictionary=False, compression="none"
+            )
             writer.write_table(table)
         assert writer is not None
         writer.close()

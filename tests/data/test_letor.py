@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import gzip
+import io
+import tempfile
 from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy import sparse
 
+from podium.data.io import files
 from podium.data.io.letor.reader import read_letor
 from podium.data.io.parsing import lines
 
@@ -31,6 +34,30 @@ def test_paths_as_text_and_in_lists(file) -> None:
     path = file(SIMPLE)
     for q in (read_letor(str(path)), read_letor([path]), read_letor([str(path)])):
         assert q.n_documents == 3
+
+
+class FullDisk(io.BytesIO):
+    def write(self, content: object) -> int:
+        raise OSError(28, "No space left on device")
+
+
+def test_a_large_gzip_file_is_unpacked_to_a_temporary_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("podium.data.io.files._IN_MEMORY", 20)
+    text = b"\xef\xbb\xbf" + SIMPLE.encode()
+    (tmp_path / "data.gz").write_bytes(gzip.compress(text[:30]) + gzip.compress(text[30:]))
+    (tmp_path / "data.txt").write_text(SIMPLE)
+    packed, plain = read_letor(tmp_path / "data.gz"), read_letor(tmp_path / "data.txt")
+    np.testing.assert_array_equal(packed.features, plain.features)
+    assert packed.qids.tolist() == plain.qids.tolist()
+    source = files.Source(tmp_path / "data.gz")
+    assert source._unpacked is None
+    assert source.span(source.start, source.stop).tobytes() == SIMPLE.encode()
+    (tmp_path / "bad.gz").write_bytes(gzip.compress(SIMPLE.encode() + b"x qid:1 1:1\n"))
+    with pytest.raises(ValueError, match=r"bad.gz:\d+: the grade 'x' is not a number"):
+        read_letor(tmp_path / "bad.gz")
+    monkeypatch.setattr(tempfile, "TemporaryFile", FullDisk)
+    with pytest.raises(OSError, match=r"data.gz: its text cannot be unpacked .* set TMPDIR"):
+        read_letor(tmp_path / "data.gz")
 
 
 @pytest.mark.parametrize("name", ["data.txt.gz", "data.TXT.GZ", "data"])

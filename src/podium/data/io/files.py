@@ -3,11 +3,13 @@
 import gzip
 import os
 import stat
+import tempfile
 import threading
 import weakref
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import IO, Any
 
@@ -20,6 +22,8 @@ FilePath = str | os.PathLike[str]
 
 NEWLINE = b"\n"
 _PIECE = 1 << 20
+_IN_MEMORY = 64 << 20
+"""Bytes of text up to which a gzip file is unpacked in memory."""
 _scratch = threading.local()
 _seeking = threading.Lock()
 _GZIP_MAGIC = b"\x1f\x8b"
@@ -52,15 +56,37 @@ class Source:
         with open_file(path) as file:
             packed = file.read(len(_GZIP_MAGIC)) == _GZIP_MAGIC
             file.seek(0)
-            if packed:
-                self._unpacked = _frozen(b"".join(_unpacked(file, path)))
-            self._handle = os.dup(file.fileno())
+            self._handle = self._unpack(file) if packed else os.dup(file.fileno())
         weakref.finalize(self, os.close, self._handle)
         mark = self.span(0, len(_BYTE_ORDER_MARK), exact=False).tobytes() == _BYTE_ORDER_MARK
         self.start = len(_BYTE_ORDER_MARK) if mark else 0
         """Where the text begins."""
         whole = os.fstat(self._handle).st_size if self._unpacked is None else len(self._unpacked)
         self.stop = max(whole, self.start)
+
+    def _unpack(self, file: IO[bytes]) -> int:
+        """Unpack a gzip file in memory, or to a temporary file if that is large; return the handle of a file."""
+        blocks, size = _unpacked(file, self.path), 0
+        pieces = []
+        for block in blocks:
+            pieces.append(block)
+            size += len(block)
+            if size > _IN_MEMORY:
+                break
+        else:
+            self._unpacked = _frozen(b"".join(pieces))
+            return os.dup(file.fileno())
+        with tempfile.TemporaryFile() as text:
+            for block in chain(pieces, blocks):
+                try:
+                    text.write(block)
+                except OSError as error:
+                    raise OSError(
+                        f"{self.path}: its text cannot be unpacked to a temporary file in {tempfile.gettempdir()} "
+                        f"({error}); set TMPDIR to a folder with enough room"
+                    ) from error
+            text.flush()
+            return os.dup(text.fileno())
 
     def span(self, start: int, stop: int, exact: bool = True) -> np.ndarray:
         """Return bytes, read-only; raise ValueError if the file does not have them any more."""
