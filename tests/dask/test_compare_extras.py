@@ -245,3 +245,11 @@ def test_the_command_starts_a_cluster_of_its_own(tmp_path, capsys):
     ]
     assert main([*arguments, "--dask", "local", "--jobs", "1"]) == 0
     assert "listnet" in capsys.readouterr().out
+
+
+def test_a_setting_is_tuned_on_the_cluster_as_here(client):
+    options = {"space": {"l2": [0.001, 1.0]}, "folds": 3, "random_state": 2}
+    here, there = (podium.tune("listnet", QUERIES, **options, dask=where) for where in (None, client))
+    assert there.tuning_.parameters == here.tuning_.parameters
+    assert there.trials_.drop("seconds").equals(here.trials_.drop("seconds"))
+    np.testing.assert_array_equal(there.coef_, here.coef_)

@@ -25,6 +25,7 @@ from podium.experiments.plan.search_folds import SearchFolds
 from podium.experiments.plan.study import Study
 from podium.experiments.run.carrying import over_folds
 from podium.experiments.run.clock import Clock
+from podium.experiments.run.cluster import Cluster, open_cluster
 from podium.experiments.run.forecast import Forecast
 from podium.experiments.run.lock import locked
 from podium.experiments.run.outcomes import Trial
@@ -63,6 +64,7 @@ def tune(
     random_state: RandomState = 0,
     out: str | Path | None = None,
     jobs: int | None = 1,
+    dask: Any = None,
     progress: Listener | None = None,
     clock: Clock | None = None,
 ) -> Any:
@@ -108,6 +110,9 @@ def tune(
         Folder that keeps the trials: a search that was stopped goes on from there.
     jobs : int, optional
         Processes; None is one per core. With more than 1, a script needs ``if __name__ == "__main__":``.
+    dask : address, client or "local", optional
+        Compute the trials on the workers of a Dask cluster, as :func:`podium.compare` does; the final fit is here.
+        ``jobs`` above 1 is then the most workers to use.
     progress : Listener, optional
         Is told how the search is getting on.
 
@@ -133,8 +138,9 @@ def tune(
     tuned = _method(method, space, {"normalize": normalize}, settings or {})
     source = SearchFolds(queries, eval_set, folds, random_state)
     study = Study(source, [tuned], [measure], measure, strategy, random_state, (random_state,))
-    with search_store(study, out) as store:
-        found = SettingSearch(study, store, tuned, listener, clock, jobs).run()
+    jobs = None if dask is not None and jobs == 1 else jobs
+    with search_store(study, out) as store, open_cluster(dask, jobs) as cluster:
+        found = SettingSearch(study, store, tuned, listener, clock, jobs, cluster=cluster).run()
     found.notes[:0] = notes
     return fit_chosen(tuned, found, queries, eval_set, clock, listener)
 
@@ -218,13 +224,16 @@ class SettingSearch:
     """Settings by number."""
     tried: dict[int, dict[str, Trial]] = field(default_factory=dict)
     """Trials by number of the setting and fold."""
+    cluster: Cluster | None = None
+    """Where trials are computed, if not here."""
 
     def run(self) -> Tuning:
         """Try settings on every fold, until there are no more or the time is over; return the best."""
         folds, seed = self.study.source.folds, self.study.random_state
         search = self.settings or self.study.search.settings(self.method, seed)
         total = search.total * len(folds)
-        with TrialPool(self.study, self.store, self.listener, self.jobs, self.clock, self._reserve) as pool:
+        guides = self.listener, self.jobs, self.clock, self._reserve
+        with TrialPool(self.study, self.store, *guides, cluster=self.cluster) as pool:
             forecast = Forecast({self.method.name: total}, pool.jobs or 1)
             self.listener.start(total, 0)
             while batch := list(iter(search.ask, None)):  # all of a list, one at a time of a Bayesian search
