@@ -98,7 +98,7 @@ class BoundTorchLoss:
         self.bound = bound
         self.own = own
         self._where = None if where is None else torch.from_numpy(where)
-        self.shape = (len(bound.labels),) if where is None else where.shape
+        self.shape = (int(bound.offsets[-1]),) if where is None else where.shape
 
     def __call__(self, scores: torch.Tensor) -> torch.Tensor:
         if tuple(scores.shape) != tuple(self.shape):

@@ -17,7 +17,7 @@ from podium.cli.main import main
 from podium.core import notices
 from podium.losses import RankNetLoss
 from podium.numerics import code_cache, code_stamp, compile_notice
-from podium.numerics.code_stamp import source_files, stamp
+from podium.numerics.code_stamp import _Walk, stamp
 from podium.numerics.compiling import callback, uncompiled
 
 CALLED = """
@@ -132,7 +132,9 @@ def test_no_home_and_no_folder_beside_the_sources() -> None:
 
 
 def test_every_kernel_knows_every_file_it_was_made_from() -> None:
-    files = {"/".join(Path(file).parts[-2:]) for file in source_files(RankNetLoss.kernel)}
+    walk = _Walk()
+    walk.value(RankNetLoss.kernel)
+    files = {"/".join(Path(file).parts[-2:]) for file in walk.files}
     # Directly, through a template with another function in it, and through an overload.
     assert {"losses/ranknet.py", "pairs/gaps.py", "numerics/elementary.py"} <= files
     assert "losses/listnet.py" not in files

@@ -1,7 +1,5 @@
 """What a feature is called, wherever one is shown: its name, or its number as files count them, from 1."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -10,20 +10,35 @@ them, and its docstring lists all of them. (A dataclass would put the inherited 
 
 An attribute is a parameter unless its name begins or ends with an underscore or its type is ``ClassVar``; to drop an
 inherited parameter, declare it again as a ``ClassVar``. A parameter without a default is required.
+
+A default may declare the parameter's limits, ``l2: float = number(1e-3, at_least=0)`` (see
+:mod:`podium.core.parameters`). They hold in subclasses, too, also where these declare another default.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from inspect import Parameter, Signature
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from podium.core.docstrings import with_inherited_parameters
 
 
+@dataclass(frozen=True, slots=True)
+class Limited:
+    """The default of a parameter, with a function of its name and value that raises outside its limits."""
+
+    default: Any
+    check: Callable[[str, Any], None]
+    optional: bool = False
+
+
 class Fields:
     """Base class that turns the annotated attributes of its subclasses into constructor parameters."""
+
+    _limits: ClassVar[dict[str, Limited]] = {}
 
     if TYPE_CHECKING:  # not typing.dataclass_transform, which would have inherited parameters come first
 
@@ -34,6 +49,15 @@ class Fields:
         if "__init__" not in cls.__dict__:
             cls.__init__ = _constructor(_parameters(cls))  # type: ignore[method-assign]
         cls.__doc__ = with_inherited_parameters(cls)
+
+    def check_parameters(self) -> None:
+        """Raise if a parameter, or one of a parameter's own, is outside the limits that were declared for it."""
+        for name, limited in self._limits.items():
+            if getattr(self, name) is not None or not limited.optional:
+                limited.check(name, getattr(self, name))
+        for name in parameter_names(type(self)):
+            if isinstance(value := getattr(self, name), Fields):
+                value.check_parameters()
 
 
 def parameter_names(cls: type) -> list[str]:
@@ -50,6 +74,10 @@ def _parameters(cls: type) -> list[Parameter]:
         dropped.add(name)
         if not str(annotation).startswith(("ClassVar", "typing.ClassVar")):
             default = cls.__dict__.get(name, Parameter.empty)
+            if isinstance(default, Limited):
+                cls._limits = {**cls._limits, name: default}  # type: ignore[attr-defined]
+                default = default.default
+                setattr(cls, name, default)
             own.append(Parameter(name, Parameter.POSITIONAL_OR_KEYWORD, default=default, annotation=annotation))
     inherited = (p for base in cls.__bases__ for p in _inherited(base).values() if p.name not in dropped)
     return [*own, *{p.name: p for p in inherited}.values()]

@@ -4,8 +4,6 @@ A few bytes can ask for gigabytes: a gzip file of zeros, one feature with the in
 among a million short ones. What a file asks for must be justified by its size, or stay below a limit.
 """
 
-from __future__ import annotations
-
 import os
 
 _DEFAULTS = {

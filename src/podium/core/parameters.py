@@ -5,11 +5,12 @@ which takes seconds to load.
 """
 
 import inspect
-import math
+from functools import partial
+from math import inf, isfinite
 from numbers import Integral, Real
 from typing import Any, Self
 
-from podium.core.fields import Fields, parameter_names
+from podium.core.fields import Fields, Limited, parameter_names
 from podium.core.registry import Registered
 
 
@@ -26,14 +27,9 @@ class Parameterized(Fields, Registered):
             setattr(cls, name, value)
         super().__init_subclass__()
 
-    @classmethod
-    def parameter_names(cls) -> list[str]:
-        """Return the names of the parameters, in order."""
-        return parameter_names(cls)
-
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return parameters by name; ``deep`` adds those of the parameters themselves as ``outer__inner``."""
-        params = {name: getattr(self, name) for name in self.parameter_names()}
+        params = {name: getattr(self, name) for name in parameter_names(type(self))}
         if deep:
             for name, value in list(params.items()):
                 if isinstance(value, Parameterized):
@@ -42,7 +38,7 @@ class Parameterized(Fields, Registered):
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters by name; ``outer__inner`` reaches into a parameter."""
-        valid = self.parameter_names()
+        valid = parameter_names(type(self))
         for name, value in params.items():
             outer, _, inner = name.partition("__")
             if outer not in valid:
@@ -87,19 +83,21 @@ def _same(a: Any, b: Any) -> bool:
         return bool((a == b).all())
 
 
-def require_choice(name: str, value: Any, options: tuple[str, ...]) -> None:
+def require_choice(name: str, value: Any, options: tuple[Any, ...]) -> None:
     """Raise unless ``value`` is one of ``options``."""
     if value not in options:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, options))}; got {value!r}")
 
 
-def require_number(name: str, value: Any, *, at_least: float = -math.inf, above: float = -math.inf) -> None:
+def require_number(
+    name: str, value: Any, *, at_least: float = -inf, above: float = -inf, at_most: float = inf, below: float = inf
+) -> None:
     """Raise unless ``value`` is a finite number within its bounds."""
-    good = isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
-    if not good or value < at_least or value <= above:
-        bound = f" of at least {at_least:g}" if at_least > -math.inf else ""
-        bound = f" above {above:g}" if above > -math.inf else bound
-        raise ValueError(f"{name} must be a finite number{bound}; got {value!r}")
+    good = isinstance(value, Real) and not isinstance(value, bool) and isfinite(value)
+    if not good or not (value >= at_least and above < value < below and value <= at_most):
+        bounds = {"of at least": at_least, "above": above, "of at most": at_most, "below": below}
+        told = " and ".join(f"{words} {bound:g}" for words, bound in bounds.items() if isfinite(bound))
+        raise ValueError(f"{name} must be a finite number{told and ' '}{told}; got {value!r}")
 
 
 def require_count(name: str, value: Any, *, at_least: int = 1, optional: bool = False) -> None:
@@ -108,3 +106,18 @@ def require_count(name: str, value: Any, *, at_least: int = 1, optional: bool = 
         return
     if not isinstance(value, Integral) or isinstance(value, bool) or value < at_least:
         raise ValueError(f"{name} must be a whole number of at least {at_least}; got {value!r}")
+
+
+def choice(default: str | None, *others: str | None) -> Any:
+    """Return a parameter's default, to declare that it is one of these."""
+    return Limited(default, partial(require_choice, options=(default, *others)))
+
+
+def number(default: float | None, *, optional: bool = False, **bounds: Any) -> Any:
+    """Return a parameter's default, to declare bounds as in :func:`require_number`; None is allowed if it is that."""
+    return Limited(default, partial(require_number, **bounds), optional or default is None)
+
+
+def count(default: int | None, *, optional: bool = False, at_least: int = 1) -> Any:
+    """Return a parameter's default, to declare that it is a whole number; None is allowed if it is that."""
+    return Limited(default, partial(require_count, at_least=at_least), optional or default is None)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from podium.core.later import narwhals
 from podium.core.texts import text_array
 
 
@@ -25,8 +26,6 @@ def named_columns(frame: Any, names: Sequence[str], numeric: Sequence[str] = ())
 
 def as_values(column: Any) -> np.ndarray:
     """Return the values of a column; texts neither merged nor widened (see :mod:`podium.core.texts`)."""
-    import narwhals
-
     if column.dtype not in (narwhals.String, narwhals.Categorical, narwhals.Enum):
         values: np.ndarray = column.to_numpy()
         return values
@@ -51,15 +50,11 @@ def require_columns(table: Any, names: Iterable[str]) -> None:
 
 def as_table(frame: Any) -> Any:
     """Return a frame of any kind as a Narwhals data frame."""
-    import narwhals
-
     return narwhals.from_native(frame, eager_only=True)
 
 
 def as_matrix(table: Any, names: Sequence[str]) -> np.ndarray:
     """Return columns as one matrix, float32 if every column is float32, else float64."""
-    import narwhals
-
     dtype = np.float32 if names and all(table.schema[n] == narwhals.Float32 for n in names) else np.float64
     matrix = np.empty((len(table), len(names)), dtype)
     for j, name in enumerate(names):
@@ -69,8 +64,6 @@ def as_matrix(table: Any, names: Sequence[str]) -> np.ndarray:
 
 def as_numbers(column: Any) -> np.ndarray:
     """Return a column as numbers, missing values as NaN."""
-    import narwhals
-
     require_numbers(column, "; convert it first")
     if column.dtype in (narwhals.Int128, narwhals.UInt128, narwhals.Decimal):  # NumPy has no such types
         column = column.cast(narwhals.Float64)
@@ -80,8 +73,6 @@ def as_numbers(column: Any) -> np.ndarray:
 
 def require_numbers(column: Any, hint: str = "") -> None:
     """Raise, with the first value that is not a number, unless the column holds numbers, truth values or nothing."""
-    import narwhals
-
     if column.dtype.is_numeric() or column.dtype in (narwhals.Boolean, narwhals.Unknown) or not len(column):
         return
     bad = [row for row, value in enumerate(column) if value is not None and not _is_number(value)]

@@ -4,13 +4,13 @@ import numpy as np
 
 from podium.core.parameters import require_choice
 from podium.data.features import Features
-from podium.numerics.compiling import njit
+from podium.numerics.compiling import Array, Kernel, compiled, njit, unbound
 from podium.numerics.pool import share
 
 WITHIN_QUERY = ("minmax", "zscore")
 
 
-def normalize(features: Features, offsets: np.ndarray, how: str) -> np.ndarray:
+def normalize(features: Features, offsets: Array, how: str) -> Array:
     """Rescale each feature within each query.
 
     ``"minmax"`` maps the query's smallest value to 0 and its largest to 1; ``"zscore"`` subtracts the query's mean and
@@ -24,35 +24,19 @@ def normalize(features: Features, offsets: np.ndarray, how: str) -> np.ndarray:
             "densify them (features.toarray()) or leave them as they are"
         )
     result = np.empty_like(features)
-    share(_minmax if how == "minmax" else _zscore, offsets, features, offsets, result, work=4 * features.size)
+    share(_NORMALIZE[how], offsets, features, offsets, result, work=4 * features.size)
     return result
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def _minmax(first: int, stop: int, features: np.ndarray, offsets: np.ndarray, result: np.ndarray) -> None:
-    for q in range(first, stop):
-        rows = features[offsets[q] : offsets[q + 1]]
-        shift, scale = minmax_map(rows)
-        rescale(rows, shift, scale, result[offsets[q] : offsets[q + 1]])
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _zscore(first: int, stop: int, features: np.ndarray, offsets: np.ndarray, result: np.ndarray) -> None:
-    for q in range(first, stop):
-        rows = features[offsets[q] : offsets[q + 1]]
-        shift, scale = zscore_map(rows)
-        rescale(rows, shift, scale, result[offsets[q] : offsets[q + 1]])
-
-
 @njit(nogil=True, error_model="numpy")
-def minmax_map(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def minmax_map(rows: Array) -> tuple[Array, Array]:
     """Return what :func:`rescale` subtracts from each column and divides it by; a divisor of −1 marks a constant."""
     low, high = _range(rows)
     return low, np.where(low < high, high - low, rows.dtype.type(-1))
 
 
 @njit(nogil=True, error_model="numpy")
-def zscore_map(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def zscore_map(rows: Array) -> tuple[Array, Array]:
     """Return mean and deviation of each column, as :func:`minmax_map` does; they are float64."""
     n, width = rows.shape
     count, mean, square = np.zeros(width), np.zeros(width), np.zeros(width)
@@ -71,7 +55,7 @@ def zscore_map(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 @njit(nogil=True, error_model="numpy")
-def _range(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _range(rows: Array) -> tuple[Array, Array]:
     """Return the lowest and the highest value of each column."""
     n, width = rows.shape
     low, high = np.full(width, np.inf, rows.dtype), np.full(width, -np.inf, rows.dtype)
@@ -84,35 +68,36 @@ def _range(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 @njit(nogil=True, error_model="numpy")
-def rescale(rows: np.ndarray, shift: np.ndarray, scale: np.ndarray, result: np.ndarray) -> None:
+def rescale(rows: Array, shift: Array, scale: Array, result: Array) -> None:
     """Write rows under the map of their query to ``result``, rounded to its type."""
     for i in range(len(rows)):
         for j in range(len(shift)):
             result[i, j] = rows[i, j] * 0 if scale[j] == -1 else (rows[i, j] - shift[j]) / scale[j]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def write_maps(
-    first: int,
-    stop: int,
-    zscore: bool,
-    features: np.ndarray,
-    starts: np.ndarray,
-    offsets: np.ndarray,
-    number: np.ndarray,
-    shift: np.ndarray,
-    scale: np.ndarray,
-) -> None:
-    """Write the maps of the queries ``first:stop`` that have a place in ``shift`` and ``scale``, a ``number``.
+map_of: Kernel = unbound
 
-    The documents of query ``q`` are as many rows of ``features`` from ``starts[q]`` on.
-    """
+
+def _normalize(first: int, stop: int, features: Array, offsets: Array, result: Array) -> None:
+    for q in range(first, stop):
+        rows = features[offsets[q] : offsets[q + 1]]
+        shift, scale = map_of(rows)
+        rescale(rows, shift, scale, result[offsets[q] : offsets[q + 1]])
+
+
+def _write_maps(
+    first: int, stop: int, features: Array, starts: Array, offsets: Array, number: Array, shift: Array, scale: Array
+) -> None:
     for q in range(first, stop):
         if number[q] >= 0:
-            rows = features[starts[q] : starts[q] + offsets[q + 1] - offsets[q]]
-            if zscore:
-                mean, deviation = zscore_map(rows)
-                shift[number[q]], scale[number[q]] = mean, deviation
-            else:
-                low, width = minmax_map(rows)
-                shift[number[q]], scale[number[q]] = low, width
+            rows_shift, rows_scale = map_of(features[starts[q] : starts[q] + offsets[q + 1] - offsets[q]])
+            shift[number[q]], scale[number[q]] = rows_shift, rows_scale
+
+
+_MAPS = {"minmax": minmax_map, "zscore": zscore_map}
+_NORMALIZE = {how: compiled(_normalize, map_of=function) for how, function in _MAPS.items()}
+WRITE_MAPS = {how: compiled(_write_maps, map_of=function) for how, function in _MAPS.items()}
+"""Write the maps of the queries ``first:stop`` that have a place in ``shift`` and ``scale``, a ``number``.
+
+The documents of query ``q`` are as many rows of ``features`` from ``starts[q]`` on.
+"""

@@ -9,7 +9,7 @@ from podium.core.parameters import require_choice
 from podium.data.changed import COPIED, ChangedQueries
 from podium.data.features import Features
 from podium.data.indexed import IndexedQueries
-from podium.data.normalize import WITHIN_QUERY, normalize, write_maps
+from podium.data.normalize import WITHIN_QUERY, WRITE_MAPS, normalize
 from podium.data.queries import Queries
 from podium.numerics.pool import share
 
@@ -48,8 +48,8 @@ class RescaledQueries(ChangedQueries):
         number = np.where(long, np.cumsum(long) - 1, -1)
         dtype = self.dtype if self.how == "minmax" else np.float64
         shift, scale = (np.empty((int(long.sum()), self.n_features), dtype) for _ in range(2))
-        arguments = (self.how == "zscore", *self.given_rows, self.offsets, number, shift, scale)
-        share(write_maps, self.offsets, *arguments, work=4 * self.n_values)
+        arguments = (*self.given_rows, self.offsets, number, shift, scale)
+        share(WRITE_MAPS[self.how], self.offsets, *arguments, work=4 * self.n_values)
         return number, shift, scale
 
     @property

@@ -5,6 +5,7 @@ from typing import Any, overload
 
 import numpy as np
 
+from podium.core.arrays import Array
 from podium.core.random_state import RandomState, as_generator
 from podium.data.remote import AnyQueries
 
@@ -24,7 +25,7 @@ def train_test_split(
     return queries.take(part == 0), queries.take(part == 1)
 
 
-def random_parts(n_queries: int, shares: Sequence[float], *, random_state: RandomState = None) -> np.ndarray:
+def random_parts(n_queries: int, shares: Sequence[float], *, random_state: RandomState = None) -> Array:
     """Return the part of each query, (n_queries,): 1, 2, … for those with these shares of all, 0 for the rest."""
     part = np.zeros(n_queries, np.int64)
     shuffled = as_generator(random_state).permutation(n_queries)
@@ -42,9 +43,7 @@ def k_folds(
     queries: AnyQueries, k: int = 5, *, random_state: RandomState = None
 ) -> Iterator[tuple[AnyQueries, AnyQueries, AnyQueries]]: ...
 @overload
-def k_folds(
-    queries: int, k: int = 5, *, random_state: RandomState = None
-) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]: ...
+def k_folds(queries: int, k: int = 5, *, random_state: RandomState = None) -> Iterator[tuple[Array, Array, Array]]: ...
 def k_folds(queries: Any, k: int = 5, *, random_state: RandomState = None) -> Iterator[tuple[Any, ...]]:
     """Yield the training, validation and test part of each fold, rotating as LETOR does.
 

@@ -4,8 +4,6 @@ An archive is a zip file with ``model.json`` and one ``arrays/NAME.npy`` or ``te
 Members are stored without compression, so none can grow beyond the size of the file; arrays hold plain numbers.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import math

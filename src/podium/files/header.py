@@ -1,7 +1,5 @@
 """The header of a model file."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from podium.version import __version__

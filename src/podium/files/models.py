@@ -3,8 +3,6 @@
 The file (see :mod:`podium.files.archive`) holds the ranker's class, its parameters and the result of fitting.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from typing import Any, Protocol

@@ -5,8 +5,6 @@ the register. A class or function of the user's is stored as ``module:name``, an
 reading a file imports nothing.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Where a model comes from: its data, the command, the date, and the versions of the libraries it was trained with."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import platform

@@ -1,4 +1,7 @@
-"""The contract of a loss: one query's scores and labels in, a value and its gradient out."""
+"""The contract of a loss: one query's scores and labels in, a value and its gradient out.
+
+What every loss is written with can be imported from here.
+"""
 
 from __future__ import annotations
 
@@ -10,27 +13,20 @@ from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 
+from podium.core.arrays import Array as Array
 from podium.core.parameters import Parameterized
 from podium.data.grouping import as_offsets
 from podium.data.preferences import Preferences
 from podium.losses.checks import as_column, as_labels, as_output, as_queries, as_scores, mean_weights
 from podium.losses.labeled import LabeledLists as LabeledLists
+from podium.numerics import loop
 from podium.numerics.calls import Routine
-from podium.numerics.compiling import Kernel
-from podium.numerics.kernels import BoundKernel, Derivatives, OneList
-from podium.numerics.loop import (
-    Calls,
-    Lists,
-    ModelRoutines,
-    QueryError,
-    Sums,
-    Training,
-    blocks_of_queries,
-    n_partial_sums,
-    new_sums,
-    run_epoch,
-    visit,
-)
+from podium.numerics.compiling import Kernel as Kernel
+from podium.numerics.compiling import njit as njit
+from podium.numerics.kernels import BoundKernel
+from podium.numerics.kernels import Derivatives as Derivatives
+from podium.numerics.kernels import OneList as OneList
+from podium.numerics.kernels import own as own
 
 _EMPTY = {dtype: np.empty(0, dtype) for dtype in (np.dtype(np.float32), np.dtype(np.float64))}
 
@@ -42,11 +38,11 @@ class LossValue:
     """A loss at some scores: the weighted mean over queries and its derivatives."""
 
     value: float
-    d_scores: np.ndarray
+    d_scores: Array
     """(n_documents,) in the dtype of the scores."""
-    d_parameters: np.ndarray
+    d_parameters: Array
     """(n_parameters,) float64; empty for a loss that learns nothing itself."""
-    d2_scores: np.ndarray | None = None
+    d2_scores: Array | None = None
     """(n_documents,) diagonal second derivative (or the loss's stand-in for it), if asked for."""
 
 
@@ -76,9 +72,13 @@ class Loss(Parameterized):
     float64 whatever they are given."""
     sums_documents: ClassVar[bool] = False
     """Does a list's value grow with its number of documents, as a likelihood's does? Penalties then grow with it."""
+    guarded: ClassVar[bool] = True
+    """Is its kernel guarded from scores that are not finite? In others, these make the value NaN by themselves."""
     visits_pairs: ClassVar[bool] = False
     """Does a list of ordinary length, a few hundred documents, take time that grows with its number of pairs? It
-    decides when a loop is worth sharing between threads."""
+    decides when a loop is worth sharing between threads, and so does:"""
+    ns_per_document: ClassVar[float] = 10.0
+    """About how many nanoseconds a document takes, if that is not so."""
     cost: ClassVar[str] = "n"
     """Operations for a list of n documents, for readers."""
 
@@ -87,7 +87,7 @@ class Loss(Parameterized):
         """How many parameters the loss itself learns."""
         return len(self.initial_parameters())
 
-    def initial_parameters(self) -> np.ndarray:
+    def initial_parameters(self) -> Array:
         """Return where learning of the loss's own parameters starts, (n_parameters,) float64."""
         return np.empty(0)
 
@@ -112,19 +112,25 @@ class Loss(Parameterized):
         return type(self).kernel
 
     def bind(
-        self,
-        labels: Any,
-        offsets: Any,
-        query_weight: Any = None,
-        query_numbers: Any = None,
-        highest_grade: float | None = None,
+        self, labels: Any, offsets: Any, query_weight: Any = None, query_numbers: Any = None, highest_grade: Any = None
     ) -> BoundLoss:
         """Return the loss on given labels; evaluating it at many scores then does the label work once.
 
         If these are part of a larger data set, ``query_numbers`` (n_queries,) are the queries' numbers in that set, and
         ``highest_grade`` is the highest in it.
         """
-        return BoundLoss(self, labels, offsets, query_weight, query_numbers, highest_grade)
+        self.check_parameters()
+        offsets = as_offsets(offsets)
+        if not isinstance(labels, Preferences):
+            labels = as_labels(labels, offsets)
+        elif not self.accepts_preferences:
+            raise ValueError(
+                f"{type(self).__name__} learns from grades, not from preference pairs; StructRankLoss takes both"
+            )
+        numbers = np.arange(len(offsets) - 1)
+        if query_numbers is not None:
+            numbers = as_column("query_numbers", query_numbers, len(numbers), "queries", np.int64)
+        return BoundLoss(self, LabeledLists(labels, offsets, numbers, highest_grade), query_weight)
 
     def value_and_gradient(
         self,
@@ -162,36 +168,18 @@ class Loss(Parameterized):
 class BoundLoss:
     """A loss together with the labels it is evaluated on."""
 
-    def __init__(
-        self,
-        loss: Loss,
-        labels: Any,
-        offsets: Any,
-        query_weight: Any = None,
-        query_numbers: Any = None,
-        highest_grade: float | None = None,
-    ) -> None:
-        self.loss = loss
-        self.offsets = as_offsets(offsets)
-        n_queries = len(self.offsets) - 1
-        if isinstance(labels, Preferences) and not loss.accepts_preferences:
-            raise ValueError(
-                f"{type(loss).__name__} learns from grades, not from preference pairs; StructRankLoss takes both"
-            )
-        self.labels = labels if isinstance(labels, Preferences) else as_labels(labels, self.offsets)
-        self.weights = mean_weights(query_weight, n_queries)
-        self._all_queries = numbers = np.arange(n_queries, dtype=np.int64)
-        if query_numbers is not None:
-            numbers = as_column("query_numbers", query_numbers, n_queries, "queries", np.int64)
-        self.data = LabeledLists(self.labels, self.offsets, numbers, highest_grade)
+    def __init__(self, loss: Loss, data: LabeledLists, query_weight: Any) -> None:
+        self.loss, self.data, self.offsets = loss, data, data.offsets
+        self._all_queries = np.arange(len(data.sizes))
+        self.weights = mean_weights(query_weight, len(data.sizes))
         self.kernel = loss.choose_kernel()
-        self._set_prepared(loss.prepare(self.data))
+        self._set_prepared(loss.prepare(data))
 
     @property
     def n_queries(self) -> int:
         return len(self.weights)
 
-    def weighted(self, weights: np.ndarray) -> BoundLoss:
+    def weighted(self, weights: Array) -> BoundLoss:
         """Return the same with these factors of the queries' losses, as they are: they need not add up to 1."""
         other = copy(self)
         other.weights = as_column("weights", weights, self.n_queries, "queries")
@@ -205,10 +193,10 @@ class BoundLoss:
 
     def _set_prepared(self, prepared: Any) -> None:
         self.prepared = prepared
-        self._bound_kernel = BoundKernel(self.kernel, prepared)
-        self._last_routine: tuple[tuple[np.ndarray, ...], Routine] | None = None
+        self._bound_kernel = BoundKernel(self.kernel, prepared, self.loss.guarded)
+        self._last_routine: tuple[tuple[Array, ...], Routine] | None = None
 
-    def _routine(self, *arrays: np.ndarray) -> Routine:
+    def _routine(self, *arrays: Array) -> Routine:
         """Return the kernel with its arrays laid out; trainers give the same arrays again and again."""
         last = self._last_routine
         if last is None or any(now is not before for now, before in zip(arrays, last[0], strict=True)):
@@ -217,19 +205,19 @@ class BoundLoss:
         return last[1]
 
     @cached_property
-    def blocks(self) -> np.ndarray:
+    def blocks(self) -> Array:
         """Bounds of the blocks of queries over which values are summed."""
         return _blocks(self.offsets)
 
     @cached_property
-    def _work(self) -> np.ndarray:
+    def _work(self) -> Array:
         """(n_queries,) about how many nanoseconds each query takes."""
         sizes = self.data.sizes.astype(np.float64)
         if not self._bound_kernel.is_compiled:
             return np.full(len(sizes), -np.inf)  # Python runs in one thread at a time
-        return sizes**2 if self.loss.visits_pairs else 10.0 * sizes
+        return sizes**2 if self.loss.visits_pairs else self.loss.ns_per_document * sizes
 
-    def parameters(self, parameters: Any = None) -> np.ndarray:
+    def parameters(self, parameters: Any = None) -> Array:
         """Return the loss's own parameters, checked; its initial ones if none are given."""
         initial = self.loss.initial_parameters()
         if parameters is None:
@@ -242,8 +230,8 @@ class BoundLoss:
         *,
         parameters: Any = None,
         curvature: bool = False,
-        queries: np.ndarray | None = None,
-        gradient: np.ndarray | None = None,
+        queries: Array | None = None,
+        gradient: Array | None = None,
     ) -> LossValue:
         """Return the loss at ``scores``.
 
@@ -267,7 +255,7 @@ class BoundLoss:
             self.explain_value(scores, parameters, queries)
         return LossValue(float(total[0]), gradient, total[1:], d2_scores)
 
-    def per_query(self, scores: Any, *, parameters: Any = None) -> np.ndarray:
+    def per_query(self, scores: Any, *, parameters: Any = None) -> Array:
         """Return (n_queries,) the loss of each query by itself, whatever its weight."""
         scores = as_column("scores", scores, int(self.offsets[-1]))
         parameters = self.parameters(parameters)
@@ -278,16 +266,16 @@ class BoundLoss:
 
     def visit(
         self,
-        scores: np.ndarray,
-        gradient: np.ndarray,
-        parameters: np.ndarray,
+        scores: Array,
+        gradient: Array,
+        parameters: Array,
         *,
-        curvature: np.ndarray | None = None,
-        queries: np.ndarray | None = None,
-        model: ModelRoutines | None = None,
-        bounds: np.ndarray | None = None,
-        sums: Sums | None = None,
-    ) -> Sums:
+        curvature: Array | None = None,
+        queries: Array | None = None,
+        model: loop.ModelRoutines | None = None,
+        bounds: Array | None = None,
+        sums: loop.Sums | None = None,
+    ) -> loop.Sums:
         """Run the loop over queries (see :mod:`podium.numerics.loop`) and return the sums over its blocks.
 
         With a ``model``, this writes its scores to ``scores`` and the sum of its backward calls to ``sums.gradient``.
@@ -300,23 +288,23 @@ class BoundLoss:
         n_gradient = 0
         if model is not None:
             n_gradient, work = model.n_gradient, work + model.work
-        sums = new_sums(len(bounds) - 1, len(parameters), n_gradient) if sums is None else sums
-        lists = Lists(self.offsets, self.weights, self._all_queries if queries is None else queries)
+        sums = loop.new_sums(len(bounds) - 1, len(parameters), n_gradient) if sums is None else sums
+        lists = loop.Lists(self.offsets, self.weights, self._all_queries if queries is None else queries)
         curvature = _EMPTY[scores.dtype] if curvature is None else curvature
         loss = self._routine(scores, gradient, parameters if len(parameters) else _EMPTY[parameters.dtype], curvature)
         try:
-            visit(Calls.of(loss, model), lists, bounds, sums, work)
-        except QueryError as fault:
+            loop.visit(loop.Calls.of(loss, model), lists, bounds, sums, work)
+        except loop.QueryError as fault:
             self._explain_fault(fault, loss, scores, parameters)
         return sums
 
     def run_epoch(
         self,
-        scores: np.ndarray,
-        gradient: np.ndarray,
-        model: ModelRoutines,
-        order: np.ndarray,
-        training: Training,
+        scores: Array,
+        gradient: Array,
+        model: loop.ModelRoutines,
+        order: Array,
+        training: loop.Training,
         n_steps: int,
     ) -> tuple[float, int]:
         """Take stochastic steps over the queries in ``order`` (see :func:`podium.numerics.loop.run_epoch`).
@@ -326,20 +314,22 @@ class BoundLoss:
         """
         n_own = self.loss.n_parameters
         parameters = training.theta[len(training.theta) - n_own :]
-        sums = new_sums(1, n_own, model.n_gradient)
+        sums = loop.new_sums(1, n_own, model.n_gradient)
         loss = self._bound_kernel.routine(scores, gradient, parameters, _EMPTY[scores.dtype])
         try:
-            return run_epoch(Calls.of(loss, model), Lists(self.offsets, self.weights, order), training, n_steps, sums)
-        except QueryError as fault:
+            return loop.run_epoch(
+                loop.Calls.of(loss, model), loop.Lists(self.offsets, self.weights, order), training, n_steps, sums
+            )
+        except loop.QueryError as fault:
             self._explain_fault(fault, loss, scores, parameters)
 
-    def _values(self, scores: np.ndarray, parameters: np.ndarray, queries: np.ndarray) -> np.ndarray:
+    def _values(self, scores: Array, parameters: Array, queries: Array) -> Array:
         """Return the loss of each of these queries, unweighted: each is a block."""
         equal = self.weighted(np.ones_like(self.weights))
         bounds = np.arange(len(queries) + 1)
         return equal.visit(scores, np.empty_like(scores), parameters, queries=queries, bounds=bounds).totals[:, 0]
 
-    def _in_float64(self, scores: np.ndarray, gradient: np.ndarray | None, **options: Any) -> LossValue:
+    def _in_float64(self, scores: Array, gradient: Array | None, **options: Any) -> LossValue:
         """Return the loss at float32 scores, of a kernel that has float64 only."""
         result = self.value_and_gradient(scores.astype(np.float64), **options)
         queries = options["queries"]
@@ -354,9 +344,7 @@ class BoundLoss:
         curvature = None if result.d2_scores is None else result.d2_scores.astype(np.float32)
         return LossValue(result.value, gradient, result.d_parameters, curvature)
 
-    def _explain_fault(
-        self, fault: QueryError, routine: Routine, scores: np.ndarray, parameters: np.ndarray
-    ) -> NoReturn:
+    def _explain_fault(self, fault: loop.QueryError, routine: Routine, scores: Array, parameters: Array) -> NoReturn:
         """Raise what a query's kernel raised; a compiled one is called again from Python, where its error is seen."""
         q = fault.query
         try:
@@ -368,12 +356,12 @@ class BoundLoss:
             raise
         raise fault
 
-    def _call_kernel(self, q: int, scores: np.ndarray, parameters: np.ndarray) -> None:
+    def _call_kernel(self, q: int, scores: Array, parameters: Array) -> None:
         s = scores[self.offsets[q] : self.offsets[q + 1]].copy()
         out = Derivatives(np.empty_like(s), np.empty(0, s.dtype), np.empty(len(parameters)))
         self.kernel(OneList(s, q, int(self.offsets[q]), parameters), self.prepared, out)
 
-    def explain_value(self, scores: np.ndarray, parameters: np.ndarray, queries: np.ndarray | None = None) -> NoReturn:
+    def explain_value(self, scores: Array, parameters: Array, queries: Array | None = None) -> NoReturn:
         """Raise, naming the query whose loss is not finite. Every kernel turns scores that are not into such a loss."""
         queries = self._all_queries if queries is None else queries
         values = self._values(scores, parameters, queries)
@@ -392,5 +380,5 @@ class BoundLoss:
         )
 
 
-def _blocks(offsets: np.ndarray) -> np.ndarray:
-    return blocks_of_queries(offsets, n_partial_sums(int(offsets[-1]), 1))
+def _blocks(offsets: Array) -> Array:
+    return loop.blocks_of_queries(offsets, loop.n_partial_sums(int(offsets[-1]), 1))

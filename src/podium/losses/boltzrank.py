@@ -20,14 +20,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from podium.core.arrays import Array
-from podium.core.parameters import require_choice, require_count, require_number
-from podium.losses.base import LabeledLists, Loss
+from podium.core.parameters import count, number, require_choice
+from podium.losses.base import Array, Derivatives, LabeledLists, Loss, OneList, njit, own
 from podium.metrics import Metric, metric
-from podium.numerics.compiling import njit
 from podium.numerics.elementary import FAST, exp
 from podium.numerics.grades import Groups
-from podium.numerics.kernels import Derivatives, OneList, own
 from podium.numerics.pool import share
 from podium.numerics.ranks.energy import PAIR_WEIGHTS, PairWeight, rank_weights
 from podium.numerics.ranks.samples import all_rankings, count_rankings, sample_rankings
@@ -71,18 +68,13 @@ class BoltzRankLoss(Loss):
     cost = "n × n_samples"
 
     metric: str | Metric = "ndcg@5"
-    weight: float = 0.9
-    n_samples: int = 100
+    weight: float = number(0.9, at_least=0, at_most=1)
+    n_samples: int = count(100, at_least=2)
     g: str | PairWeight = "linear"
-    random_state: int = 0
+    random_state: int = count(0, at_least=0)
 
     def prepare(self, data: LabeledLists) -> tuple[Any, ...]:
         labels, offsets = data.labels, data.offsets
-        require_number("weight", self.weight, at_least=0)
-        if self.weight > 1:
-            raise ValueError(f"weight must lie between 0 and 1; got {self.weight!r}")
-        require_count("n_samples", self.n_samples, at_least=2)
-        require_count("random_state", self.random_state, at_least=0)
         energy = Energy(_weights_by_query(_pair_weight(self.g), offsets), self.g in ("linear", "sign"))
         sample = draw_sample(data.groups, offsets, self.n_samples, data.streams(self.random_state))
         target, work = np.empty(sample.first[-1]), float(len(sample.places))
@@ -211,7 +203,7 @@ def boltzrank(given: OneList, prepared: Any, out: Derivatives) -> float:
     s = _centered(given.scores)
     if sample.first[q] == sample.first[q + 1]:
         out.gradient[:] = 0.0
-        return 0.0 * s.sum()  # 0, unless a score is not finite
+        return 0.0
     places, rankings = _places(sample, q, m), slice(sample.first[q], sample.first[q + 1])
     target, gains = all_target[rankings], all_gains[rankings]
     p = np.empty(len(gains))
@@ -228,8 +220,7 @@ def boltzrank(given: OneList, prepared: Any, out: Derivatives) -> float:
         else:
             _add_table(slope, h, places[k], result)
     result -= result.mean()  # the slopes add up to 0, so this only removes what rounding left
-    for j in range(m):
-        out.gradient[j] = result[j]
+    out.gradient[:] = result
     return (1.0 - weight) * cross_entropy - weight * expected
 
 

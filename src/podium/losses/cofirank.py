@@ -18,13 +18,10 @@ from typing import Any
 
 import numpy as np
 
-from podium.core.parameters import require_count
-from podium.losses.base import LabeledLists, Loss
+from podium.core.parameters import count
+from podium.losses.base import Derivatives, LabeledLists, Loss, OneList, njit, own
 from podium.losses.lambdarank import gain_shares
-from podium.numerics.compiling import njit
-from podium.numerics.elementary import all_finite
 from podium.numerics.grades import Groups
-from podium.numerics.kernels import Derivatives, OneList, own
 from podium.numerics.sorting import descending
 
 __all__ = ["CoFiRankLoss"]
@@ -49,11 +46,9 @@ class CoFiRankLoss(Loss, convex=True, cost="n log n"):
     [0.369, -0.369, 0.0]
     """
 
-    k: int | None = None
+    k: int | None = count(None)
 
     def prepare(self, data: LabeledLists) -> tuple[Any, ...]:
-        if self.k is not None:
-            require_count("k", self.k)
         ranks = np.arange(1, data.longest + 1)
         discounts = np.where(ranks <= (self.k or data.longest), 1.0 / np.log2(1 + ranks), 0.0)
         shares = gain_shares(data.labels, data.offsets, discounts)
@@ -81,8 +76,6 @@ def cofirank(given: OneList, prepared: Any, out: Derivatives) -> float:
     shares, label_discounts = own(prepared[0], given), own(prepared[1], given)
     discounts, has_order = prepared[2], prepared[3][given.query]
     gradient[:] = 0.0
-    if not all_finite(scores):
-        return np.nan  # the caller says which query it is
     ideal = 0.0
     for i in range(n):
         ideal += label_discounts[i] * shares[i]

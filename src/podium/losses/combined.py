@@ -12,12 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from podium.core.parameters import require_number
-from podium.losses.base import LabeledLists, Loss
-from podium.losses.pointwise import add_regression
-from podium.losses.targets import Targets, grade_targets
-from podium.numerics.compiling import Kernel, njit, unbound, with_globals
-from podium.numerics.kernels import Derivatives, OneList, own
+from podium.core.parameters import number
+from podium.losses.base import Derivatives, Kernel, LabeledLists, Loss, OneList, njit, own
+from podium.losses.pointwise import Targets, add_regression, grade_targets
+from podium.numerics.compiling import unbound, with_globals
 
 __all__ = ["WithRegression"]
 
@@ -48,7 +46,7 @@ class WithRegression(Loss):
     shift_invariant = False
 
     loss: Loss
-    weight: float = 1.0
+    weight: float = number(1.0, at_least=0)
     targets: Targets = None
     normalize: bool = True
 
@@ -62,7 +60,6 @@ class WithRegression(Loss):
         return _with_regression_of(self.loss.choose_kernel())
 
     def prepare(self, data: LabeledLists) -> tuple[Any, ...]:
-        require_number("weight", self.weight, at_least=0.0)
         sizes = data.sizes
         weights = self.weight / np.maximum(sizes, 1) if self.normalize else np.full(len(sizes), float(self.weight))
         return grade_targets(data.labels, self.targets), weights, self.loss.prepare(data)

@@ -17,20 +17,20 @@ A function that returns a pair is a NumPy function. One that does not, or cannot
 import sys
 from collections.abc import Callable
 from functools import cache
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numba.extending import is_jitted
 
-from podium.losses.base import LabeledLists, Loss
-from podium.numerics.compiling import Kernel, njit, unbound, uncompiled, with_globals
+from podium.core.later import torch
+from podium.losses.base import Derivatives, Kernel, LabeledLists, Loss, OneList, njit, own
+from podium.numerics.compiling import unbound, uncompiled, with_globals
 from podium.numerics.elementary import all_finite
-from podium.numerics.kernels import Derivatives, OneList, own
 
 __all__ = ["FunctionLoss"]
 
 
-class FunctionLoss(Loss):
+class FunctionLoss(Loss, visits_pairs=True, cost="the function's"):
     """The mean over queries of a function of one list's scores and labels.
 
     Parameters
@@ -65,8 +65,6 @@ class FunctionLoss(Loss):
     convex: bool = False  # type: ignore[misc]
     shift_invariant: bool = False  # type: ignore[misc]
     has_curvature: bool = False  # type: ignore[misc]
-    visits_pairs: ClassVar[bool] = True
-    cost: ClassVar[str] = "the function's"
 
     def choose_kernel(self) -> Kernel:
         if not callable(self.function):
@@ -90,8 +88,6 @@ class _PythonKernel:
     def __call__(self, given: OneList, prepared: tuple[np.ndarray], out: Derivatives) -> float:
         scores, labels = given.scores.view(), uncompiled(own)(prepared[0], given)
         scores.flags.writeable = labels.flags.writeable = False
-        if not np.isfinite(scores).all():
-            return np.nan  # the caller says which query it is
         value, *derivatives = self.evaluate(scores, labels)
         value = float(value)
         for name, result, into in zip(("gradient", "curvature"), derivatives, out, strict=False):
@@ -141,8 +137,6 @@ class _PythonKernel:
         return result
 
     def _evaluate_torch(self, scores: np.ndarray, labels: np.ndarray) -> Any:
-        import torch
-
         at = torch.tensor(scores, requires_grad=True)
         value = self.function(at, torch.tensor(labels))
         if not isinstance(value, torch.Tensor) or value.numel() != 1:
@@ -161,7 +155,7 @@ def _call_function(given: OneList, prepared: Any, out: Derivatives) -> float:
     if len(gradient) != len(given.scores):
         raise ValueError("the gradient must have one entry per document")
     out.gradient[:] = gradient
-    return _require_finite(value, gradient, given.scores)
+    return _require_finite(value, gradient)
 
 
 def _call_function_with_curvature(given: OneList, prepared: Any, out: Derivatives) -> float:
@@ -171,18 +165,16 @@ def _call_function_with_curvature(given: OneList, prepared: Any, out: Derivative
     out.gradient[:] = gradient
     if len(out.curvature) > 0:
         out.curvature[:] = curvature
-    return _require_finite(value + 0.0 * curvature.sum(), gradient, given.scores)
+    return _require_finite(value + 0.0 * curvature.sum(), gradient)
 
 
 @njit(error_model="numpy")
-def _require_finite(value: float, gradient: np.ndarray, scores: np.ndarray) -> float:
-    if all_finite(scores):  # else the caller says which query it is
-        if not np.isfinite(value):
-            raise ValueError("the value is not a finite number")
-        if not all_finite(gradient):
-            raise ValueError("the gradient is not finite")
-        return value
-    return np.nan
+def _require_finite(value: float, gradient: np.ndarray) -> float:
+    if not np.isfinite(value):
+        raise ValueError("the value is not a finite number")
+    if not all_finite(gradient):
+        raise ValueError("the gradient is not finite")
+    return value
 
 
 @cache

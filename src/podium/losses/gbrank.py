@@ -13,14 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from podium.core.parameters import require_number
-from podium.losses.base import LabeledLists, Loss
-from podium.losses.pointwise import add_regression
+from podium.core.parameters import number
+from podium.losses.base import Derivatives, LabeledLists, Loss, OneList, njit, own
+from podium.losses.pointwise import Targets, add_regression, grade_targets
 from podium.losses.ranksvm import hinges_of, ranksvm
-from podium.losses.targets import Targets, grade_targets
-from podium.numerics.compiling import njit
 from podium.numerics.grades import count_pairs, own_groups
-from podium.numerics.kernels import Derivatives, OneList, own
 
 __all__ = ["GBRankLoss"]
 
@@ -49,8 +46,8 @@ class GBRankLoss(Loss, convex=True, has_curvature=True, visits_pairs=True, cost=
     (3.0, [-3.0, 3.0, 0.0])
     """
 
-    ties: float = 0.1
-    regression: float = 0.0
+    ties: float = number(0.1, at_least=0)
+    regression: float = number(0.0, at_least=0)
     targets: Targets = None
     normalize: bool = True
 
@@ -59,8 +56,6 @@ class GBRankLoss(Loss, convex=True, has_curvature=True, visits_pairs=True, cost=
         return not self.regression
 
     def prepare(self, data: LabeledLists) -> tuple[Any, ...]:
-        require_number("ties", self.ties, at_least=0.0)
-        require_number("regression", self.regression, at_least=0.0)
         sizes = data.sizes
         ties, weights = np.full(len(sizes), float(self.ties)), np.full(len(sizes), float(self.regression))
         if self.normalize:

@@ -22,16 +22,12 @@ from typing import Any
 
 import numpy as np
 
-from podium.core.parameters import require_number
-from podium.losses.base import LabeledLists, Loss
-from podium.losses.pointwise import add_regression
-from podium.losses.targets import Targets, grade_targets
-from podium.numerics.compiling import njit
-from podium.numerics.elementary import all_finite
+from podium.core.parameters import number, require_number
+from podium.losses.base import Derivatives, LabeledLists, Loss, OneList, njit, own
+from podium.losses.pointwise import Targets, add_regression, grade_targets
 from podium.numerics.grades import own_groups
 from podium.numerics.intervals.barrier import barrier_terms, solve_with_barrier
 from podium.numerics.intervals.chain import SortedGrades, solve_intervals
-from podium.numerics.kernels import Derivatives, OneList, own
 from podium.numerics.sorting import descending
 
 __all__ = ["IntervalRankLoss", "IsotonicLoss"]
@@ -88,10 +84,10 @@ class IntervalRankLoss(_Intervals):
 
     separation: float = 1.0
     width: float = 1.0
-    regression: float = 0.0
+    regression: float = number(0.0, at_least=0)
     targets: Targets = None
-    barrier: float | None = None
-    tolerance: float = 1e-8
+    barrier: float | None = number(None, above=0)
+    tolerance: float = number(1e-8, above=0)
 
     @property
     def shift_invariant(self) -> bool:  # type: ignore[override]
@@ -101,10 +97,7 @@ class IntervalRankLoss(_Intervals):
         for name in ("separation", "width"):
             if getattr(self, name) != math.inf:
                 require_number(name, getattr(self, name), at_least=0.0)
-        require_number("regression", self.regression, at_least=0.0)
-        require_number("tolerance", self.tolerance, above=0.0)
         if self.barrier is not None:
-            require_number("barrier", self.barrier, above=0.0)
             for name in ("separation", "width"):  # else the cost has no minimum, or a slack no cost
                 require_number(f"with a barrier, {name}", getattr(self, name), above=0.0)
         settings = self.separation, self.width, self.regression, self.barrier or 0.0, self.tolerance
@@ -140,8 +133,6 @@ def intervals(given: OneList, prepared: Any, out: Derivatives) -> float:
     scores = given.scores
     groups, all_targets, separation, width, weight, barrier, tolerance = prepared
     (order, best_first), targets = own_groups(groups, given), own(all_targets, given)
-    if not all_finite(scores):
-        return np.nan  # the caller says which query it is
     value = 0.0
     if len(best_first) > 2:
         settings = separation, width, barrier, tolerance
@@ -169,17 +160,15 @@ def _separate(
     for i in range(n):
         center += float(scores[i]) / n
     bounds, margins = np.empty(n_grades + 1, np.int64), np.empty(n_grades - 1)
-    ascending, sums, squares = np.empty(n), np.empty(n + 1), np.empty(n + 1)
-    bounds[0], sums[0], squares[0] = 0, 0.0, 0.0
+    ascending, sums, squares = np.empty(n), np.zeros(n + 1), np.zeros(n + 1)
+    bounds[0] = 0
     for g in range(n_grades):  # worst first from here on
         group = order[best_first[n_grades - 1 - g] : best_first[n_grades - g]]
         bounds[g + 1] = bounds[g] + len(group)
         _sort_group(scores, group, center, ascending[bounds[g] : bounds[g + 1]])
         if g > 0:
             margins[g - 1] = targets[group[0]] - targets[order[best_first[n_grades - g]]]
-    for i in range(n):
-        sums[i + 1] = sums[i] + ascending[i]
-        squares[i + 1] = squares[i] + ascending[i] * ascending[i]
+    sums[1:], squares[1:] = np.cumsum(ascending), np.cumsum(ascending * ascending)
 
     lower, upper = np.empty(n_grades), np.empty(n_grades)
     grades = SortedGrades(ascending, sums, squares, bounds, margins, separation, width)

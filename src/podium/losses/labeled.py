@@ -1,7 +1,5 @@
 """The labels that a loss is bound to."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any

@@ -19,13 +19,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from podium.core.arrays import Array
-from podium.core.parameters import require_choice, require_count, require_number
-from podium.losses.base import LabeledLists, Loss
-from podium.numerics.compiling import njit
-from podium.numerics.elementary import FAST, all_finite, exp, log1p_unit
+from podium.core.parameters import count, number, require_choice
+from podium.losses.base import Array, Derivatives, LabeledLists, Loss, OneList, njit, own
+from podium.numerics.elementary import FAST, exp, log1p_unit
 from podium.numerics.grades import label_order, shuffled_lists
-from podium.numerics.kernels import Derivatives, OneList, own
 from podium.numerics.sorting import descending
 
 __all__ = ["LambdaRankLoss"]
@@ -40,9 +37,7 @@ REACH = 20.0
 """e^(s − reference) is computed anew when scores have fallen this far below the reference."""
 
 
-class LambdaRankLoss(
-    Loss, has_gradient=False, has_curvature=True, keeps_float32=True, visits_pairs=True, cost="n × truncation"
-):
+class LambdaRankLoss(Loss, has_gradient=False, has_curvature=True, keeps_float32=True, visits_pairs=True):
     """Logistic loss over pairs, weighted by each pair's share in a metric.
 
     There is no function whose gradient this is: the weights change with the ranking. ``value`` is the weighted logistic
@@ -76,18 +71,16 @@ class LambdaRankLoss(
     [0.101, -0.156, 0.054]
     """
 
+    cost = "n × truncation"
     metric: str = "ndcg"
-    truncation: int | None = 30
-    sigma: float = 1.0
+    truncation: int | None = count(30, optional=True)
+    sigma: float = number(1.0, above=0)
     normalize: bool = True
     truncated_ideal: bool = False
     random_state: int = 0
 
     def prepare(self, data: LabeledLists) -> tuple[Any, ...]:
         name, cutoff = _parse(self.metric)
-        require_number("sigma", self.sigma, above=0.0)
-        if self.truncation is not None:
-            require_count("truncation", self.truncation)
         longest = data.longest
         ranks = np.arange(1, longest + 1)
         discounts = np.where(ranks <= (cutoff or longest), 1.0 / (np.log2(1 + ranks) if name == "ndcg" else ranks), 0.0)
@@ -165,8 +158,6 @@ def _inverse_ideal(gains: Array, order: Array, offsets: Array, discounts: Array)
 def lambdarank(given: OneList, prepared: Any, out: Derivatives) -> float:
     scores = given.scores
     all_shuffled, all_values, discounts, metric, settings = prepared
-    if not all_finite(scores):
-        return np.nan  # the caller says which query it is
     shuffled = own(all_shuffled, given)
     order = np.empty(len(scores), np.uint32)
     descending(scores[shuffled], order)  # of equal scores, the first comes first
@@ -182,9 +173,8 @@ def _positions(values: Array, order: Array, discounts: Array, metric: int) -> Po
     n = len(order)
     a, k, b = np.empty(n), np.ones(n), np.empty(n)
     if metric == NDCG:
-        for r in range(n):
-            a[r] = discounts[r]
-            b[r] = -discounts[r]
+        a[:] = discounts[:n]
+        b[:] = -discounts[:n]
     elif metric == MAP:
         # A relevant document moved up from t to r comes after the hits before r, and is one more hit to those between.
         hits, between = 0.0, 0.0

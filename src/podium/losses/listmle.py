@@ -12,22 +12,16 @@ from typing import Any
 
 import numpy as np
 
-from podium.core.parameters import require_choice, require_count
-from podium.losses.base import LabeledLists, Loss
+from podium.core.parameters import choice, count
+from podium.losses.base import Derivatives, LabeledLists, Loss, OneList, njit, own
 from podium.losses.pmop.loss import in_logarithms
-from podium.numerics.compiling import njit
 from podium.numerics.elementary import FAST, SAFE_RANGE, exp, extent, log
 from podium.numerics.grades import shuffle_ties
-from podium.numerics.kernels import Derivatives, OneList, own
 
 __all__ = ["ListMLELoss"]
 
-TIES = ("random", "stable")
-N_ORDERS = 8
-"""By default."""
 
-
-class ListMLELoss(Loss, convex=True, has_curvature=True, exact_curvature=True, keeps_float32=True, sums_documents=True):
+class ListMLELoss(Loss, convex=True, has_curvature=True, exact_curvature=True, keeps_float32=True, guarded=False):
     """Negative log-likelihood of the labels' order under the Plackett-Luce model.
 
     The model knows no ties, grades do: among equal labels some order must be taken as the truth, and the choice moves
@@ -55,18 +49,16 @@ class ListMLELoss(Loss, convex=True, has_curvature=True, exact_curvature=True, k
     [0.364, -0.669, 0.304]
     """
 
-    ties: str = "random"
-    n_orders: int = N_ORDERS
-    orders_per_epoch: int = 1
+    sums_documents = True
+    ties: str = choice("random", "stable")
+    n_orders: int = count(8)
+    orders_per_epoch: int = count(1)
     random_state: int = 0
 
     def likelihood(self) -> Loss:
         return self
 
     def prepare(self, data: LabeledLists) -> tuple[Any, ...]:
-        require_choice("ties", self.ties, TIES)
-        require_count("n_orders", self.n_orders)
-        require_count("orders_per_epoch", self.orders_per_epoch)
         groups = data.groups
         no_ties = len(groups.bounds) == len(groups.order) + len(data.sizes)
         if self.ties == "stable" or no_ties:
@@ -92,14 +84,10 @@ def listmle(given: OneList, prepared: Any, out: Derivatives) -> float:
     gradient, curvature = np.empty_like(out.gradient), np.empty_like(out.curvature)
     for k in range(1, n_orders):
         value += _one_order(given.scores, own(orders[k], given), gradient, curvature)
-        for i in range(len(gradient)):
-            out.gradient[i] += gradient[i]
-        for i in range(len(curvature)):
-            out.curvature[i] += curvature[i]
-    for i in range(len(gradient)):
-        out.gradient[i] /= n_orders
-    for i in range(len(curvature)):
-        out.curvature[i] /= n_orders
+        out.gradient[:] += gradient
+        out.curvature[:] += curvature
+    out.gradient[:] /= n_orders
+    out.curvature[:] /= n_orders
     return value / n_orders
 
 

@@ -13,11 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from podium.core.parameters import require_choice, require_number
-from podium.losses.base import LabeledLists, Loss
-from podium.numerics.compiling import Kernel, njit
+from podium.core.parameters import choice, number
+from podium.losses.base import Derivatives, Kernel, LabeledLists, Loss, OneList, njit, own
 from podium.numerics.elementary import FAST, exp, log
-from podium.numerics.kernels import Derivatives, OneList, own
 from podium.numerics.pool import share
 
 __all__ = ["ListNetLoss"]
@@ -26,7 +24,7 @@ LONG = 4096
 """Lists beyond this length are added up in float64: float32 sums of so many terms would lose digits."""
 
 
-class ListNetLoss(Loss, convex=True, has_curvature=True, keeps_float32=True, cost="n (n² for k = 3)"):
+class ListNetLoss(Loss, convex=True, has_curvature=True, keeps_float32=True, guarded=False, cost="n (n² for k = 3)"):
     """Cross entropy of the first k places under the labels' and the scores' Plackett-Luce distributions.
 
     A query's value is the whole cross entropy, whose minimum is the entropy of the labels' distribution, not 0. Equal
@@ -51,8 +49,8 @@ class ListNetLoss(Loss, convex=True, has_curvature=True, keeps_float32=True, cos
     """
 
     k: int = 1
-    transform: str = "identity"
-    temperature: float = 1.0
+    transform: str = choice("identity", "exp2")
+    temperature: float = number(1.0, above=0)
 
     @property
     def visits_pairs(self) -> bool:  # type: ignore[override]
@@ -62,8 +60,6 @@ class ListNetLoss(Loss, convex=True, has_curvature=True, keeps_float32=True, cos
         labels = data.labels
         if self.k not in (1, 2, 3):
             raise ValueError(f"k must be 1, 2 or 3; got {self.k!r}")
-        require_number("temperature", self.temperature, above=0.0)
-        require_choice("transform", self.transform, ("identity", "exp2"))
         with np.errstate(over="ignore"):
             logits = (labels if self.transform == "identity" else np.exp2(labels) - 1.0) / self.temperature
         if not np.isfinite(logits).all():

@@ -11,11 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from podium.losses.base import LabeledLists, Loss
-from podium.numerics.compiling import njit
-from podium.numerics.elementary import FAST, all_finite, exp, extent, log, log1p_unit, split
+from podium.losses.base import Array, Derivatives, LabeledLists, Loss, OneList, njit
+from podium.numerics.elementary import FAST, exp, extent, log, log1p_unit, split
 from podium.numerics.grades import own_groups, pair_scale
-from podium.numerics.kernels import Derivatives, OneList
 from podium.numerics.pairs.crossing import crossing_cost, over_grades
 from podium.numerics.pairs.gaps import over_pairs
 from podium.numerics.pairs.graded import GradedList, add_pair_gradient, node_differences, pair_histogram
@@ -27,15 +25,7 @@ LANES = 8
 """Worse documents come in multiples of this (the rest is padding), so that loops have no remainder."""
 
 
-class RankNetLoss(
-    Loss,
-    convex=True,
-    has_curvature=True,
-    exact_curvature=True,
-    keeps_float32=True,
-    visits_pairs=True,
-    cost="n (n² for short lists)",
-):
+class RankNetLoss(Loss, convex=True, has_curvature=True, exact_curvature=True, keeps_float32=True, visits_pairs=True):
     """Mean logistic loss over a query's pairs of unequal label.
 
     Equal labels say nothing; a query without a pair contributes 0.
@@ -57,6 +47,7 @@ class RankNetLoss(
     [0.44, -0.891, 0.451]
     """
 
+    cost = "n (n² for short lists)"
     normalize: bool = True
     tolerance: float = 1e-6
 
@@ -69,8 +60,6 @@ def ranknet(given: OneList, prepared: Any, out: Derivatives) -> float:
     scores, gradient, curvature = given.scores, out.gradient, out.curvature
     groups, scales, h = prepared
     (order, bounds), scale = own_groups(groups, given), scales[given.query]
-    if not all_finite(scores):
-        return np.nan  # the caller says which query it is
     if len(curvature) > 0:
         return _over_logistic_pairs((), scale, scores, order, bounds, gradient, curvature)
     n, n_grades, grid = len(scores), len(bounds) - 1, grid_under(scores, h)
@@ -99,7 +88,7 @@ _over_logistic_pairs = over_pairs(_logistic)
 
 
 @njit(error_model="numpy")
-def _on_grid(one: GradedList, grid: Grid, scale: float, gradient: np.ndarray) -> float:
+def _on_grid(one: GradedList, grid: Grid, scale: float, gradient: Array) -> float:
     """Sum over all pairs in linear time, see :mod:`podium.numerics.pairs.graded`."""
     r = node_differences(grid)
     slope = np.empty(len(r))
@@ -110,32 +99,28 @@ def _on_grid(one: GradedList, grid: Grid, scale: float, gradient: np.ndarray) ->
         value += counts[k] * f
     result = np.zeros(len(gradient))
     add_pair_gradient(one, grid, slope, result)
-    for i in range(len(gradient)):
-        gradient[i] = result[i] * scale
+    gradient[:] = result * scale
     return value * scale
 
 
 @njit(error_model="numpy")
-def _by_panels(one: GradedList, scale: float, gradient: np.ndarray) -> float:
+def _by_panels(one: GradedList, scale: float, gradient: Array) -> float:
     """Sum over all pairs at a cost that does not depend on the scores' range."""
     result = np.zeros(len(gradient))
     value = over_grades(one.scores, one.order, one.bounds, result, np.zeros(1))
-    for i in range(len(gradient)):
-        gradient[i] = result[i] * scale
+    gradient[:] = result * scale
     return value * scale
 
 
 @njit(error_model="numpy")
-def _fits(scores: np.ndarray) -> bool:
+def _fits(scores: Array) -> bool:
     """Return whether products of four terms 1 + e^{s_j − s_i} stay in range."""
     low, high = extent(scores)
     return high - low <= (20.0 if scores.itemsize == 4 else 170.0)
 
 
 @njit(fastmath=FAST, error_model="numpy")
-def _by_products(
-    scores: np.ndarray, order: np.ndarray, bounds: np.ndarray, scale: float, gradient: np.ndarray
-) -> float:
+def _by_products(scores: Array, order: Array, bounds: Array, scale: float, gradient: Array) -> float:
     """Sum over all pairs with one exponential per document: e^{s_j − s_i} = worth_j / worth_i.
 
     The loss is the logarithm of the product of all 1 + e^{s_j − s_i}, kept as mantissas (one for each j) and exponents.
@@ -175,7 +160,7 @@ def _by_products(
 
 @njit(fastmath=FAST, error_model="numpy")
 def _four_rows(
-    a: float, b: float, c: float, d: float, worth: np.ndarray, force: np.ndarray, mantissas: np.ndarray
+    a: float, b: float, c: float, d: float, worth: Array, force: Array, mantissas: Array
 ) -> tuple[float, float, float, float, int]:
     """Compare four better documents with all worse ones: one division for four pairs, and no logarithm."""
     one = worth.dtype.type(1)

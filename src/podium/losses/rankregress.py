@@ -10,15 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from podium.losses.base import LabeledLists, Loss
-from podium.numerics.compiling import njit
+from podium.losses.base import Derivatives, LabeledLists, Loss, OneList, njit
 from podium.numerics.grades import own_groups, pair_scale
-from podium.numerics.kernels import Derivatives, OneList
 
 __all__ = ["RankRegressLoss"]
 
 
-class RankRegressLoss(Loss, convex=True, has_curvature=True, exact_curvature=True, keeps_float32=True):
+class RankRegressLoss(Loss, convex=True, has_curvature=True, exact_curvature=True, keeps_float32=True, guarded=False):
     """Mean squared error of score differences over a query's pairs of unequal label.
 
     Equal labels say nothing; a query without a pair contributes 0.

@@ -15,13 +15,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from podium.core.arrays import Array
-from podium.core.parameters import require_number
-from podium.losses.base import LabeledLists, Loss
-from podium.numerics.compiling import njit
-from podium.numerics.elementary import FAST, all_finite
+from podium.core.parameters import number
+from podium.losses.base import Array, Derivatives, LabeledLists, Loss, OneList, njit, own
+from podium.numerics.elementary import FAST
 from podium.numerics.grades import Groups, grade_index, own_groups, pair_scale
-from podium.numerics.kernels import Derivatives, OneList, own
 from podium.numerics.pairs.gaps import over_pairs
 from podium.numerics.sorting import descending
 
@@ -31,9 +28,7 @@ SHORT = 500
 """Up to this length, visiting all pairs, which vectorizes, is quicker than sorting."""
 
 
-class RankSVMLoss(
-    Loss, convex=True, has_curvature=True, keeps_float32=True, visits_pairs=True, cost="n log n (n² for short lists)"
-):
+class RankSVMLoss(Loss, convex=True, has_curvature=True, keeps_float32=True, visits_pairs=True):
     """Mean hinge loss over a query's pairs of unequal label.
 
     Equal labels say nothing; a query without a pair contributes 0. The second derivative is that of the squared loss;
@@ -55,12 +50,12 @@ class RankSVMLoss(
     (1.5, [1.0, -1.0, 0.0])
     """
 
+    cost = "n log n (n² for short lists)"
     squared: bool = False
-    margin: float = 1.0
+    margin: float = number(1.0, above=0)
     normalize: bool = True
 
     def prepare(self, data: LabeledLists) -> tuple[Any, ...]:
-        require_number("margin", self.margin, above=0.0)
         return hinges_of(data, self.normalize, self.margin, self.squared)
 
 
@@ -85,8 +80,6 @@ def hinges_of(data: LabeledLists, normalize: bool, margin: float, squared: bool)
 def ranksvm(given: OneList, prepared: Hinges, out: Derivatives) -> float:
     scores, margin, squared, scale = given.scores, prepared.margin, prepared.squared, prepared.scale[given.query]
     order, bounds = own_groups(prepared.groups, given)
-    if not all_finite(scores):
-        return np.nan  # the caller says which query it is
     if len(scores) <= SHORT:
         number = scores.dtype.type
         settings = number(margin), number(not squared), number(squared)

@@ -16,22 +16,12 @@ from typing import Any
 
 import numpy as np
 
-from podium.core.parameters import require_choice, require_number
-from podium.losses.base import LabeledLists, Loss
+from podium.core.parameters import choice, number, require_choice, require_number
+from podium.losses.base import Array, Derivatives, LabeledLists, Loss, OneList, njit, own
 from podium.losses.boltzrank import worth_at_least_nothing
 from podium.metrics import Metric, metric
 from podium.metrics.gains import LN2, gain, log_discounts
-from podium.numerics.compiling import njit
-from podium.numerics.kernels import Derivatives, OneList, own
-from podium.numerics.ranks.distributions import (
-    APPROXIMATIONS,
-    BINOMIAL,
-    contests,
-    expected_binomial,
-    expected_normal,
-    normal_density,
-    rank_distributions,
-)
+from podium.numerics.ranks import distributions
 
 __all__ = ["SoftRankLoss"]
 
@@ -63,33 +53,31 @@ class SoftRankLoss(Loss, visits_pairs=True, cost="n³ (n² for the normal approx
     [0.0314, -0.0833, 0.0519]
     """
 
-    approximation: str = "binomial"
-    sigma: float = 1.0
+    approximation: str = choice(*distributions.APPROXIMATIONS)
+    sigma: float = number(1.0, above=0)
     learn_sigma: bool = False
     metric: str | Metric = "ndcg"
 
-    def initial_parameters(self) -> np.ndarray:
+    def initial_parameters(self) -> Array:
         require_number("sigma", self.sigma, above=0)
         return np.array([math.log(self.sigma)]) if self.learn_sigma else np.empty(0)
 
-    def sigma_at(self, parameters: np.ndarray) -> float:
+    def sigma_at(self, parameters: Array) -> float:
         """Return σ at these values of the loss's own parameters."""
         return math.exp(parameters[0]) if len(parameters) else float(self.sigma)
 
     def prepare(self, data: LabeledLists) -> tuple[Any, ...]:
         labels, offsets = data.labels, data.offsets
-        require_choice("approximation", self.approximation, APPROXIMATIONS)
-        require_number("sigma", self.sigma, above=0)
         soft = metric(self.metric)
         if soft.family != "ndcg":
             raise ValueError(f"SoftRank is a soft NDCG; got metric={self.metric!r}. BoltzRankLoss takes any metric")
         worth_at_least_nothing(soft).per_query(labels, labels, offsets)  # raises, saying so, where 2^label is too large
         discounts = _discounts(data.longest, soft)
         shares = _shares(labels, offsets, data.groups.order, soft.rules.gain == "linear", discounts)
-        return shares, discounts, APPROXIMATIONS.index(self.approximation), float(self.sigma)
+        return shares, discounts, distributions.APPROXIMATIONS.index(self.approximation), float(self.sigma)
 
 
-def rank_distribution(scores: Any, offsets: Any, sigma: float, approximation: str = "binomial") -> np.ndarray:
+def rank_distribution(scores: Any, offsets: Any, sigma: float, approximation: str = "binomial") -> Array:
     """Return (n_documents, longest list) the chance of each rank 1, 2, … of each document, scores being N(s, σ²).
 
     Examples
@@ -99,15 +87,17 @@ def rank_distribution(scores: Any, offsets: Any, sigma: float, approximation: st
     >>> rank_distribution([np.sqrt(2), 0.0], [0, 2], sigma=1.0).round(4).tolist()
     [[0.8413, 0.1587], [0.1587, 0.8413]]
     """
-    require_choice("approximation", approximation, APPROXIMATIONS)
+    require_choice("approximation", approximation, distributions.APPROXIMATIONS)
     require_number("sigma", sigma, above=0)
     scores, offsets = np.array(scores, dtype=np.float64), np.array(offsets, dtype=np.int64)
     result = np.empty((len(scores), int(np.diff(offsets).max(initial=0))))
-    rank_distributions(scores, offsets, float(sigma), APPROXIMATIONS.index(approximation), result)
+    distributions.rank_distributions(
+        scores, offsets, float(sigma), distributions.APPROXIMATIONS.index(approximation), result
+    )
     return result
 
 
-def _discounts(longest: int, soft: Metric) -> np.ndarray:
+def _discounts(longest: int, soft: Metric) -> Array:
     """Return (longest,) what a document's gain counts at rank 1, 2, …; nothing after the cutoff."""
     logs, n_full = log_discounts(longest, soft.rules.discount == "letor")
     discounts = np.ones(longest)
@@ -117,9 +107,7 @@ def _discounts(longest: int, soft: Metric) -> np.ndarray:
 
 
 @njit(cache=True, error_model="numpy")
-def _shares(
-    labels: np.ndarray, offsets: np.ndarray, order: np.ndarray, linear: bool, discounts: np.ndarray
-) -> np.ndarray:
+def _shares(labels: Array, offsets: Array, order: Array, linear: bool, discounts: Array) -> Array:
     """Return (n_documents,) gain / ideal of each document; 0 throughout a query whose labels say nothing."""
     shares = np.zeros(len(labels))
     for q in range(len(offsets) - 1):
@@ -144,17 +132,16 @@ def softrank(given: OneList, prepared: Any, out: Derivatives) -> float:
     rivals, z, chance, slope = np.empty(n, np.int64), np.empty(n), np.empty(n), np.empty(n)
     value, says_something = 0.0, False
     for j in range(n):
-        value += 0.0 * s[j]  # NaN where a score is not finite
         if shares[j] == 0.0:
             continue
         says_something = True
-        k, n_above = contests(s, j, inverse_scale, rivals, z, chance)
-        if approximation == BINOMIAL:
-            value -= shares[j] * expected_binomial(chance[:k], n_above, discounts, slope[:k])
+        k, n_above = distributions.contests(s, j, inverse_scale, rivals, z, chance)
+        if approximation == distributions.BINOMIAL:
+            value -= shares[j] * distributions.expected_binomial(chance[:k], n_above, discounts, slope[:k])
         else:
-            value -= shares[j] * expected_normal(chance[:k], n_above, discounts, slope[:k])
+            value -= shares[j] * distributions.expected_normal(chance[:k], n_above, discounts, slope[:k])
         for a in range(k):
-            change = shares[j] * slope[a] * normal_density(z[a])
+            change = shares[j] * slope[a] * distributions.normal_density(z[a])
             result[rivals[a]] -= change * inverse_scale
             result[j] += change * inverse_scale
             d_log_sigma += change * z[a]

@@ -16,19 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from podium.losses.base import LabeledLists, Loss
-from podium.numerics.compiling import njit
-from podium.numerics.elementary import FAST, all_finite, exp, log1p
+from podium.losses.base import Derivatives, LabeledLists, Loss, OneList, njit
+from podium.numerics.elementary import FAST, exp, log1p
 from podium.numerics.grades import own_groups
-from podium.numerics.kernels import Derivatives, OneList
-from podium.numerics.pairs.graded import (
-    GradedList,
-    add_pair_gradient,
-    add_tie_gradient,
-    node_differences,
-    pair_histogram,
-    tie_histogram,
-)
+from podium.numerics.pairs import graded
 from podium.numerics.pairs.grid import Grid, grid_cost, grid_under, spacing
 
 __all__ = ["DavidsonLoss", "RaoKupperLoss"]
@@ -89,7 +80,7 @@ def _outer(model: int, parameter: float) -> tuple[float, float]:
 
 
 @njit(fastmath=FAST, error_model="numpy")
-def _pair_by_pair(model: int, one: GradedList, a: float, result: np.ndarray) -> tuple[float, float]:
+def _pair_by_pair(model: int, one: graded.GradedList, a: float, result: np.ndarray) -> tuple[float, float]:
     """Return the sum over all pairs and its derivative in the parameter; write the gradient. For short lists."""
     scores, order, bounds = one
     n = len(scores)
@@ -122,17 +113,17 @@ def _pair_by_pair(model: int, one: GradedList, a: float, result: np.ndarray) -> 
 
 
 @njit(error_model="numpy")
-def _on_grid(model: int, one: GradedList, grid: Grid, a: float, result: np.ndarray) -> tuple[float, float]:
+def _on_grid(model: int, one: graded.GradedList, grid: Grid, a: float, result: np.ndarray) -> tuple[float, float]:
     """Do the same in linear time."""
-    r = node_differences(grid)
+    r = graded.node_differences(grid)
     f, slope, of_a = np.empty((2, len(r))), np.empty((2, len(r))), np.empty((2, len(r)))
     for k in range(len(r)):
         f[0, k], slope[0, k], of_a[0, k] = _better(model, r[k], a)
         f[1, k], slope[1, k], of_a[1, k] = _tied(model, r[k], a)
     result[:] = 0.0
-    add_pair_gradient(one, grid, slope[0], result)
-    add_tie_gradient(one, grid, slope[1], result)
-    pairs, ties = pair_histogram(one, grid), tie_histogram(one, grid)
+    graded.add_pair_gradient(one, grid, slope[0], result)
+    graded.add_tie_gradient(one, grid, slope[1], result)
+    pairs, ties = graded.pair_histogram(one, grid), graded.tie_histogram(one, grid)
     return (pairs * f[0] + ties * f[1]).sum(), (pairs * of_a[0] + ties * of_a[1]).sum()
 
 
@@ -143,14 +134,12 @@ def _one_list(model: int, given: OneList, prepared: Any, out: Derivatives) -> fl
     order, bounds = own_groups(groups, given)
     parameter = given.parameters[0]
     out.d_parameters[0] = 0.0
-    if not all_finite(scores):
-        return np.nan  # the caller says which query it is
     if n == 1:
         out.gradient[0] = 0.0
         return 0.0
     a, factor = _outer(model, parameter)
     result = np.empty(n)
-    one, grid = GradedList(scores, order, bounds), grid_under(scores, h)
+    one, grid = graded.GradedList(scores, order, bounds), grid_under(scores, h)
     n_pairs = 0.5 * n * (n - 1.0)
     if 4.0 * n_pairs > grid_cost(n, len(bounds) - 1, grid.n_nodes):
         value, of_a = _on_grid(model, one, grid, a, result)
@@ -162,8 +151,7 @@ def _one_list(model: int, given: OneList, prepared: Any, out: Derivatives) -> fl
         n_ties += 0.5 * size * (size - 1.0)
     constant, of_constant = _tie_constant(model, parameter)
     scale = 1.0 / n_pairs if normalize else 1.0
-    for i in range(n):
-        out.gradient[i] = result[i] * scale
+    out.gradient[:] = result * scale
     out.d_parameters[0] = (factor * of_a + n_ties * of_constant) * scale
     return (value + n_ties * constant) * scale
 

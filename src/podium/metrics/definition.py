@@ -4,15 +4,16 @@ import difflib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from podium.core.user_objects import import_user_object, is_user_object
+from podium.data.remote import RemoteQueries
 from podium.metrics import families  # noqa: F401  (registers the built-in families)
 from podium.metrics.collapse import as_collapse
 from podium.metrics.conventions import Convention, NoRelevant, convention
-from podium.metrics.family import FAMILIES, Family, Function, find_family, known_names, register
+from podium.metrics.family import BY_NAME, FAMILIES, Family, Function, find_family, register
 from podium.metrics.measuring import measure
 
 __all__ = ["Metric", "define", "import_metrics", "metric"]
@@ -47,6 +48,14 @@ class Metric:
     def needs_max_grade(self) -> bool:
         """Does the value depend on the highest grade of the data, since the convention does not say it?"""
         return self.kind.needs_max_grade and self.rules.max_grade is None and self.rules.stop == "graded"
+
+    def for_parts_of(self, queries: Any) -> Self:
+        """Return the metric with the highest grade of all queries as the highest there is, if data decide on that.
+
+        A part of queries elsewhere knows its own grades only. For queries in this process nothing changes.
+        """
+        remote = isinstance(queries, RemoteQueries) and self.needs_max_grade
+        return replace(self, rules=replace(self.rules, max_grade=queries.highest_grade())) if remote else self
 
     def __str__(self) -> str:
         return f"{self.name} ({self.convention})"
@@ -264,7 +273,7 @@ def _parse(text: str, rules: Convention) -> Metric:
 def _unknown(text: str, alias: str) -> str:
     if is_user_object(alias):
         return f"{text!r} is taken as a metric of your own only on the command line; pass the metric itself instead"
-    near = difflib.get_close_matches(alias, known_names(), n=3)
+    near = difflib.get_close_matches(alias, BY_NAME, n=3)
     forms = [f.named(None) for f in FAMILIES.values() if f.cutoff != "required"]
     forms += [f.named("k") for f in FAMILIES.values() if f.cutoff != "none"]
     meant = f" Did you mean {' or '.join(near)}?" if near else ""

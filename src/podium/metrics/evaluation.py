@@ -17,7 +17,6 @@ from podium.data.remote import RemoteQueries
 from podium.metrics.collapse import as_collapse
 from podium.metrics.conventions import Convention, NoRelevant
 from podium.metrics.definition import Metric, metric, names_its_convention
-from podium.metrics.elsewhere import measure_remote
 from podium.metrics.measuring import measure
 from podium.metrics.significance import bootstrap_interval, paired_t_test, randomization_test
 
@@ -83,12 +82,14 @@ def evaluate(
     ndcg@2  0.8984
     map     1.0000
     """
+    asked = _ask(metrics, convention, no_relevant=no_relevant, max_grade=max_grade)
+    has_arrays = any(given is not None for given in (qid, sizes, document_ids, collapse, judged))
     if isinstance(labels, RemoteQueries):
-        if any(given is not None for given in (qid, sizes, document_ids, collapse, judged)):
+        if has_arrays:
             raise ValueError("queries on a cluster are evaluated by their own labels and ids: give none of the arrays")
-        return _evaluate_remote(labels, scores, _ask(metrics, convention, no_relevant, max_grade))
+        return _evaluate_remote(labels, scores, asked)
     if isinstance(labels, Qrels) or isinstance(scores, Run):
-        if (qid, sizes, document_ids, collapse, judged) != (None,) * 5:
+        if has_arrays:
             raise ValueError("judgments and a run know queries and documents themselves: give none of the other arrays")
         lists, scores = _of_run(labels, scores)
     else:
@@ -101,7 +102,6 @@ def evaluate(
         raise ValueError(f"{len(given)} scores for {n} documents")
     ids = lists.document_ids if document_ids is None else lists.group(as_column(document_ids, n, "document_ids"))
     known = lists.judged if judged is None else lists.group(as_column(judged, n, "judged"))
-    asked = _ask(metrics, convention, no_relevant, max_grade)
     hidden = None
     if collapse is not None:
         hidden = as_collapse(collapse, n)
@@ -116,11 +116,18 @@ def evaluate(
 def _evaluate_remote(queries: RemoteQueries, scores: Any, asked: dict[str, Metric]) -> Evaluation:
     if not queries.has_labels:
         raise ValueError("these queries have no labels to evaluate scores against")
-    values = measure_remote(list(asked.values()), scores, queries)
+    metrics = [metric.for_parts_of(queries) for metric in asked.values()]
+    per_part = [(part,) for part in queries.split(scores, "scores")]
+    values = np.concatenate(queries.each(_measure_part, metrics, per_part=per_part))
     per_query = dict(zip(asked, np.ascontiguousarray(values.T), strict=True))
     by_data = any(m.needs_max_grade for m in asked.values())
     highest = np.array([queries.highest_grade() if by_data else 0.0])
     return Evaluation(asked, per_query, queries.qids, tuple(_notes(asked, highest, None)))
+
+
+def _measure_part(part: Queries, scores: np.ndarray, metrics: Sequence[Metric]) -> np.ndarray:
+    lists = _lists(part, None, None)
+    return measure(metrics, part.group(np.asarray(scores)), part.labels, part.offsets, part.document_ids, lists.name)
 
 
 @dataclass(frozen=True, eq=False)
@@ -301,16 +308,12 @@ def _of_run(qrels: Any, run: Any) -> tuple[_Lists, np.ndarray]:
 
 
 def _ask(
-    metrics: str | Metric | Sequence[str | Metric],
-    convention: str | Convention,
-    no_relevant: NoRelevant | None,
-    max_grade: float | None,
+    metrics: str | Metric | Sequence[str | Metric], convention: str | Convention, **facts: Any
 ) -> dict[str, Metric]:
     """Return the metrics by the names that results will have: those they were asked by."""
     listed = [metrics] if isinstance(metrics, str | Metric) else list(metrics)
     if not listed:
         raise ValueError("name at least one metric")
-    facts: dict[str, Any] = {"no_relevant": no_relevant, "max_grade": max_grade}
     parsed = [metric(m, None if names_its_convention(m) else convention, **facts) for m in listed]
     names = [m.name for m in parsed]
     # Metric objects of one name under two conventions need both in their names.

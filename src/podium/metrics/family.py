@@ -6,11 +6,7 @@ A family is declared where it is computed, with :func:`family` (see :mod:`podium
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Literal
-
-from podium.metrics.ranked import SIGNATURE
-from podium.numerics.compiling import callback, uncompiled
 
 __all__ = ["FAMILIES", "Family"]
 
@@ -56,13 +52,6 @@ class Family:
             name += f"{parameter:.12g}".removeprefix("0")
         return name if cutoff is None else f"{name}@{cutoff}"
 
-    @cached_property
-    def address(self) -> int:
-        """Where the compiled function is; it stays there as long as the process lives."""
-        if self.function not in _compiled:
-            _compiled[self.function] = callback(uncompiled(self.function), SIGNATURE)
-        return int(_compiled[self.function].address)
-
     def __reduce__(self) -> Any:
         """Built-in families are looked up where they arrive; a user's take their function along, and are registered."""
         if not self.is_own:
@@ -72,12 +61,12 @@ class Family:
 
 FAMILIES: dict[str, Family] = {}
 """The built-in families by name."""
-_by_alias: dict[str, Family] = {}
-_compiled: dict[Function, Any] = {}
+BY_NAME: dict[str, Family] = {}
+"""All families, by every name and alias in lower case."""
 
 
 def family(name: str, summary: str, **facts: Any) -> Callable[[Function], Function]:
-    """Declare a built-in family, computed by the decorated function ``(address, cutoff, parameter) → value``."""
+    """Declare a built-in family, computed by the decorated function ``(shown, cutoff, parameter) → value``."""
 
     def declare(function: Function) -> Function:
         register(Family(name, summary, function, **facts))
@@ -89,22 +78,17 @@ def family(name: str, summary: str, **facts: Any) -> Callable[[Function], Functi
 def register(new: Family) -> None:
     """Make a family known by its names; a user's may replace an earlier one of the same name."""
     names = {new.name.lower(), *new.aliases, new.name_with_cutoff} - {""}
-    for known in map(_by_alias.get, names):
+    for known in map(BY_NAME.get, names):
         if known is not None and not (known.is_own and new.is_own):
             raise ValueError(f"{new.name!r} is the name of a built-in metric ({known.summary}); choose another")
-    _by_alias.update(dict.fromkeys(names, new))
+    BY_NAME.update(dict.fromkeys(names, new))
     if not new.is_own:
         FAMILIES[new.name] = new
 
 
 def find_family(alias: str) -> Family | None:
     """Return the family of this name, in lower case, or None."""
-    return _by_alias.get(alias)
-
-
-def known_names() -> list[str]:
-    """Return every name by which a family can be found."""
-    return list(_by_alias)
+    return BY_NAME.get(alias)
 
 
 def _arrive(facts: dict[str, Any]) -> Family:

@@ -13,7 +13,7 @@ import math
 
 import numpy as np
 
-from podium.numerics.compiling import njit
+from podium.numerics.compiling import Array, njit
 from podium.numerics.sorting import descending
 
 LN2 = math.log(2.0)
@@ -33,14 +33,14 @@ def gain(label: float, linear: bool) -> float:
     return 2.0**label - 1.0
 
 
-def log_discounts(depth: int, letor: bool) -> tuple[np.ndarray, int]:
+def log_discounts(depth: int, letor: bool) -> tuple[Array, int]:
     """Return ln(·) of the discount ln 2 / ln(·) at ranks 1, 2, …, and how many of the first ranks count in full."""
     ranks = np.arange(1, depth + 1)
     return (np.log(ranks), 2) if letor else (np.log(ranks + 1.0), 1)
 
 
 @njit(error_model="numpy")
-def ideal_order(labels: np.ndarray, counts: np.ndarray, ideal: np.ndarray) -> None:
+def ideal_order(labels: Array, counts: Array, ideal: Array) -> None:
     """Write the highest grades, descending, as many as fit; zeros where positive ones run out."""
     odd = 0
     for i in range(len(labels)):
@@ -63,9 +63,7 @@ def ideal_order(labels: np.ndarray, counts: np.ndarray, ideal: np.ndarray) -> No
 
 
 @njit(error_model="numpy")
-def cumulate(
-    ranked: np.ndarray, tie_end: np.ndarray, linear: bool, logs: np.ndarray, undiscounted: int, dcg: np.ndarray
-) -> None:
+def cumulate(ranked: Array, tie_end: Array, linear: bool, logs: Array, undiscounted: int, dcg: Array) -> None:
     """Write DCG@1, DCG@2, … of grades in rank order, as many as fit; ``tie_end`` is empty without groups of ties."""
     total, shared, group_end = 0.0, 0.0, 0
     for r in range(len(dcg)):

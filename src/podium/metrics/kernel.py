@@ -5,9 +5,10 @@ from typing import NamedTuple
 import numpy as np
 
 from podium.metrics.gains import WHOLE_GRADES, cumulate, ideal_order
-from podium.metrics.ranked import TABLE, call_family
+from podium.metrics.ranked import Rules
 from podium.metrics.ranking import DEEP, compress, cumulate_hits, rank, score_at
-from podium.numerics.compiling import njit
+from podium.numerics.calls import call_function
+from podium.numerics.compiling import Array, njit
 
 GAIN, RELEVANT, ORDER = range(3)
 """What a metric seeks, as :attr:`podium.metrics.family.Family.seeks` says it."""
@@ -16,12 +17,12 @@ GAIN, RELEVANT, ORDER = range(3)
 class Shown(NamedTuple):
     """Lists as they are shown, and the best ones that could have been."""
 
-    scores: np.ndarray
-    labels: np.ndarray
-    offsets: np.ndarray
-    keys: np.ndarray
+    scores: Array
+    labels: Array
+    offsets: Array
+    keys: Array
     """Break ties, ascending; may be empty."""
-    pool: np.ndarray
+    pool: Array
     """The grades of the best possible lists, in any order within a query: the labels themselves, unless something keeps
     documents from being shown."""
 
@@ -29,12 +30,12 @@ class Shown(NamedTuple):
 class Wanted(NamedTuple):
     """The metrics wanted, as numbers."""
 
-    functions: np.ndarray
+    functions: Array
     """Addresses of the families' compiled functions."""
-    cutoffs: np.ndarray
-    parameters: np.ndarray
-    seeks: np.ndarray
-    nothing: np.ndarray
+    cutoffs: Array
+    parameters: Array
+    seeks: Array
+    nothing: Array
     """Each metric's value for a query that has nothing to find."""
     depth: int
     """The highest cutoff of all metrics that look at ranks, …"""
@@ -50,12 +51,11 @@ class Wanted(NamedTuple):
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def measure_queries(
-    first: int, stop: int, shown: Shown, wanted: Wanted, convention: np.ndarray, logs: np.ndarray, values: np.ndarray
+    first: int, stop: int, shown: Shown, wanted: Wanted, rules: Rules, packed_rules: Array, logs: Array, values: Array
 ) -> None:
     """Fill rows ``first:stop`` of ``values`` (n_queries, n_metrics).
 
-    ``convention`` is an array of one record of :data:`podium.metrics.ranked.RULES`. ``logs`` are those of
-    :func:`podium.metrics.gains.log_discounts`, as many as the longest list has documents.
+    ``logs`` are those of :func:`podium.metrics.gains.log_discounts`, as many as the longest list has documents.
     """
     scores, labels, offsets, keys, pool = shown
     longest = len(logs)
@@ -66,13 +66,12 @@ def measure_queries(
     work = np.empty((10, longest + 1))
     few_labels, few_keys, ranked, ideal_labels, dcg_at = work[0], work[1], work[2], work[3], work[4]
     ideal_at, hits_at, row_scores, row_labels, passing = work[5], work[6], work[7], work[8], work[9]
-    rules = convention[0]
-    tables = np.empty(1, TABLE)
-    table = tables[0]
-    table.grades, table.tie_end, table.ranks = ranked.ctypes.data, tie_end.ctypes.data, order.ctypes.data
-    table.dcg, table.ideal, table.hits = dcg_at.ctypes.data, ideal_at.ctypes.data, hits_at.ctypes.data
-    table.scores, table.labels = row_scores.ctypes.data, row_labels.ctypes.data
-    table.passing, table.rules = passing.ctypes.data, convention.ctypes.data
+    # The words of a RankedList: three numbers, the rules, and the address and length of each of its nine arrays.
+    table = np.empty(3 + len(packed_rules) + 2 * 9, np.int64)
+    table[3:-18], arrays = packed_rules, table[-18:]
+    arrays[0], arrays[2], arrays[4] = ranked.ctypes.data, dcg_at.ctypes.data, ideal_at.ctypes.data
+    arrays[6], arrays[8], arrays[10] = hits_at.ctypes.data, row_scores.ctypes.data, row_labels.ctypes.data
+    arrays[12], arrays[14], arrays[16] = passing.ctypes.data, tie_end.ctypes.data, order.ctypes.data
     found = np.empty(3, np.bool_)
     for q in range(first, stop):
         y = labels[offsets[q] : offsets[q + 1]]
@@ -115,10 +114,11 @@ def measure_queries(
             for i in range(n):
                 row_scores[i], row_labels[i] = s[i], y[i]
 
-        table.n, table.tied, table.n_listed, table.n_relevant = n, tied, n_listed, n_relevant
+        table[0], table[1], table[2] = n_listed, n_relevant, tied
+        arrays[1::2] = n
+        arrays[13] = n + 1
         for m in range(len(wanted.functions)):
             values[q, m] = wanted.nothing[m]
             if found[wanted.seeks[m]]:
-                values[q, m] = call_family(
-                    wanted.functions[m], tables.ctypes.data, wanted.cutoffs[m], wanted.parameters[m]
-                )
+                family, cutoff, parameter = wanted.functions[m], wanted.cutoffs[m], wanted.parameters[m]
+                call_function(family, table.ctypes.data, cutoff, 0, 0, 0, parameter, values[q, m:].ctypes.data, 1)

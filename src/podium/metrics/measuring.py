@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
+from podium.core.arrays import Array
 from podium.data.grouping import as_column, as_offsets
 from podium.metrics.checks import NameQuery, require_grades, require_numbers
 from podium.metrics.collapse import Collapse, show
@@ -15,8 +16,9 @@ from podium.metrics.family import Family
 from podium.metrics.gains import log_discounts
 from podium.metrics.kernel import Shown, Wanted, measure_queries
 from podium.metrics.own import measure_own
-from podium.metrics.ranked import RULES, WHOLE_LIST
+from podium.metrics.ranked import WHOLE_LIST, Rules, family_address
 from podium.metrics.ranking import tied_documents
+from podium.numerics.calls import pack
 from podium.numerics.pool import share
 
 if TYPE_CHECKING:
@@ -32,13 +34,13 @@ COMPILED_FOR: tuple[Literal["C", "A", "W"], ...] = ("C", "A", "W")
 class Lists(NamedTuple):
     """Documents grouped by query."""
 
-    scores: np.ndarray
-    labels: np.ndarray
-    offsets: np.ndarray
-    document_ids: np.ndarray | None
+    scores: Array
+    labels: Array
+    offsets: Array
+    document_ids: Array | None
     collapse: Collapse | None
 
-    def only(self, documents: np.ndarray) -> Lists:
+    def only(self, documents: Array) -> Lists:
         """Return the lists with nothing but these documents, given as a mask."""
         ends = np.concatenate(([0], np.cumsum(documents)))[self.offsets]
         ids = None if self.document_ids is None else self.document_ids[documents]
@@ -55,7 +57,7 @@ def measure(
     name_query: NameQuery = "query number {}".format,
     collapse: Collapse | None = None,
     judged: Any = None,
-) -> np.ndarray:
+) -> Array:
     """Return the metrics of each query, (n_queries, n_metrics) float64.
 
     The documents of query q are ``offsets[q]:offsets[q + 1]`` of ``scores``, ``labels``, ``document_ids``, ``judged``
@@ -86,7 +88,7 @@ def measure(
     return values
 
 
-def _under_one_convention(metrics: list[Metric], rules: Convention, lists: Lists, name_query: NameQuery) -> np.ndarray:
+def _under_one_convention(metrics: list[Metric], rules: Convention, lists: Lists, name_query: NameQuery) -> Array:
     scores, labels, offsets, ids, collapse = lists
     if rules.score_precision == "single":
         scores = _to_single(scores)
@@ -101,9 +103,10 @@ def _under_one_convention(metrics: list[Metric], rules: Convention, lists: Lists
     require_grades(shown, wanted, rules, max_grade, name_query)
     logs, undiscounted = log_discounts(int(np.diff(shown.offsets).max(initial=0)), rules.discount == "letor")
     values = np.empty((len(offsets) - 1, len(compiled)))
-    convention = _as_numbers(rules, undiscounted, max_grade)
+    numbers = _as_numbers(rules, undiscounted, max_grade)
+    packed = np.array(pack(numbers).words)
     work = DOCUMENT_COST * (1 + len(compiled)) * len(shown.labels)
-    share(measure_queries, shown.offsets, shown, wanted, convention, logs, values, work=work)
+    share(measure_queries, shown.offsets, shown, wanted, numbers, packed, logs, values, work=work)
     columns = dict(zip(compiled, values.T, strict=True))
     for m in metrics:
         if m.kind.is_own:
@@ -119,7 +122,7 @@ def _wanted(metrics: list[Metric], rules: Convention) -> Wanted:
         return int(cutoffs[[f.prepared in prepared for f in families]].max(initial=0))
 
     return Wanted(
-        functions=np.array([f.address for f in families], np.int64),
+        functions=np.array([family_address(f.function) for f in families], np.int64),
         cutoffs=cutoffs,
         parameters=np.array([m.parameter or 0.0 for m in metrics], np.float64),
         seeks=np.array([("gain", "relevant", "order").index(f.seeks) for f in families], np.int64),
@@ -132,23 +135,21 @@ def _wanted(metrics: list[Metric], rules: Convention) -> Wanted:
     )
 
 
-def _as_numbers(rules: Convention, undiscounted: int, max_grade: float) -> np.ndarray:
-    """Return an array of one record of :data:`RULES`."""
+def _as_numbers(rules: Convention, undiscounted: int, max_grade: float) -> Rules:
+    """Return a convention as compiled functions have it; ``max_grade`` and ``undiscounted`` may depend on the data."""
     by_label = rules.stop == "label"
-    numbers = {
-        "linear_gain": rules.gain == "linear",
-        "zero_ndcg_when_short": rules.short_ndcg == "zero",
-        "average_ties": rules.ties == "average",
-        "ap_divides_by_min": rules.ap_cutoff == "min",
-        "allow_negative": rules.negative == "zero",
-        "stop_by_label": by_label,
-        "undiscounted": undiscounted,
-        "short_precision": ("pad", "zero", "clip").index(rules.short_precision),
-        "relevant_from": rules.relevant_from,
-        "max_grade": max_grade,
-        "min_grade": 0.0 if by_label else rules.min_grade,
-    }
-    return np.array([tuple(numbers[name] for name in RULES.names or ())], RULES)
+    return Rules(
+        linear_gain=rules.gain == "linear",
+        zero_ndcg_when_short=rules.short_ndcg == "zero",
+        average_ties=rules.ties == "average",
+        ap_divides_by_min=rules.ap_cutoff == "min",
+        stop_by_label=by_label,
+        undiscounted=undiscounted,
+        short_precision=("pad", "zero", "clip").index(rules.short_precision),
+        relevant_from=float(rules.relevant_from),
+        max_grade=float(max_grade),
+        min_grade=0.0 if by_label else float(rules.min_grade),
+    )
 
 
 def _nothing(rules: Convention, family: Family) -> float:
@@ -159,15 +160,13 @@ def _nothing(rules: Convention, family: Family) -> float:
     return VALUE_OF_NOTHING[rule] if family.normalized else 0.0
 
 
-def _max_grade(rules: Convention, labels: np.ndarray) -> float:
+def _max_grade(rules: Convention, labels: Array) -> float:
     if rules.stop == "label":
         return 1.0
     return float(labels.max(initial=0.0)) if rules.max_grade is None else rules.max_grade
 
 
-def _tie_keys(
-    rules: Convention, scores: np.ndarray, labels: np.ndarray, offsets: np.ndarray, document_ids: np.ndarray | None
-) -> np.ndarray:
+def _tie_keys(rules: Convention, scores: Array, labels: Array, offsets: Array, document_ids: Array | None) -> Array:
     """Return what tied documents are ordered by, ascending; empty for row order."""
     if rules.ties == "worst":
         return labels
@@ -181,12 +180,12 @@ def _tie_keys(
     return keys
 
 
-def _as_text(document_ids: np.ndarray) -> np.ndarray:
+def _as_text(document_ids: Array) -> Array:
     """Return ids as text: tools that order by id compare them character by character, numbers too."""
     return document_ids if document_ids.dtype.kind in "US" else np.array([str(x) for x in document_ids], dtype=np.str_)
 
 
-def _to_single(scores: np.ndarray) -> np.ndarray:
+def _to_single(scores: Array) -> Array:
     with np.errstate(over="ignore"):
         single = scores.astype(np.float32)
     # A document with a very low score has still been retrieved.

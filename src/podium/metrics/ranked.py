@@ -1,39 +1,42 @@
 """One ranked list as compiled families see it.
 
-A family's function is compiled by itself, as a C function
+A family's function
 
-    value = function(address, cutoff, parameter)
+    value = function(shown, cutoff, parameter)
 
-of the address of a table that says where everything known about the list is; its first line is
-
-    shown = ranked_list(address)
-
-So the loop over queries (:mod:`podium.metrics.kernel`) is compiled once, whatever families there are, and ranks each
-list once, whatever metrics are wanted. Within a function, a cutoff may exceed the length of the list:
-:data:`WHOLE_LIST` stands for none.
+is compiled by itself, as a C function of the address of a table (see :mod:`podium.numerics.calls`) of the list. So the
+loop over queries (:mod:`podium.metrics.kernel`) is compiled once, whatever families there are, and ranks each list
+once, whatever metrics are wanted. Within a function, a cutoff may exceed the length of the list: :data:`WHOLE_LIST`
+stands for none.
 """
 
+from collections.abc import Callable
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from llvmlite import ir
-from numba import carray, types
-from numba.extending import intrinsic
+from numba import carray
 
-from podium.numerics.calls import pointer
-from podium.numerics.compiling import njit
+from podium.numerics.calls import OK, compiled_call, pack, pointer, unpack
+from podium.numerics.compiling import Kernel, njit, unbound
 
-SIGNATURE = types.float64(types.int64, types.int64, types.float64)
 WHOLE_LIST = np.iinfo(np.int64).max
 """The cutoff of a metric that has none."""
-_FLAGS = "linear_gain zero_ndcg_when_short average_ties ap_divides_by_min allow_negative stop_by_label"
-_KINDS = {np.bool_: _FLAGS, np.int64: "undiscounted short_precision", np.float64: "relevant_from max_grade min_grade"}
-RULES = np.dtype([(name, kind) for kind, names in _KINDS.items() for name in names.split()], align=True)
-"""A convention as the numbers that compiled functions work with."""
-ARRAYS = ("grades", "dcg", "ideal", "hits", "scores", "labels", "passing", "tie_end", "ranks")
-TABLE = np.dtype([(name, np.int64) for name in (*ARRAYS, "n", "tied", "n_listed", "n_relevant", "rules")])
-"""Addresses of the arrays and rules of a list, and numbers of documents."""
-Rules = Any  # a record of RULES
+
+
+class Rules(NamedTuple):
+    """A convention as the numbers that compiled functions work with."""
+
+    linear_gain: bool
+    zero_ndcg_when_short: bool
+    average_ties: bool
+    ap_divides_by_min: bool
+    stop_by_label: bool
+    undiscounted: int
+    short_precision: int
+    relevant_from: float
+    max_grade: float
+    min_grade: float
 
 
 class RankedList(NamedTuple):
@@ -66,42 +69,23 @@ class RankedList(NamedTuple):
     """(n,) integers to work with."""
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def call_family(_: Any, function: Any, address: Any, cutoff: Any, parameter: Any) -> Any:
-    """Call the C function at the address ``function`` with a list's table, a cutoff and a parameter."""
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        kind = ir.FunctionType(ir.DoubleType(), [ir.IntType(64), ir.IntType(64), ir.DoubleType()])
-        return builder.call(builder.inttoptr(args[0], kind.as_pointer()), args[1:])
-
-    return types.float64(types.int64, *SIGNATURE.args), generate
+_RULES = Rules(False, False, False, False, False, 0, 0, 0.0, 0.0, 0.0)
+_EXAMPLE = RankedList(0, 0, False, _RULES, *[np.empty(0)] * 7, *[np.empty(0, np.int64)] * 2)
+kernel: Kernel = unbound
+KIND: Any = None
 
 
-@njit(error_model="numpy", inline="always")
-def _floats(address: int, n: int) -> np.ndarray:
-    return carray(pointer(address), (n,), np.float64)
+def _call_family(
+    table: int, cutoff: int, start: int, stop: int, block: int, parameter: float, out: int, n_out: int
+) -> int:
+    carray(pointer(out), (n_out,), np.float64)[0] = kernel(unpack(table, KIND), cutoff, parameter)
+    return OK
 
 
-@njit(error_model="numpy", inline="always")
-def ranked_list(address: int) -> RankedList:
-    """Return the list whose table is at this address."""
-    table = carray(pointer(address), (1,), TABLE)[0]
-    n = table.n
-    return RankedList(
-        table.n_listed,
-        table.n_relevant,
-        table.tied != 0,
-        carray(pointer(table.rules), (1,), RULES)[0],
-        _floats(table.grades, n),
-        _floats(table.dcg, n),
-        _floats(table.ideal, n),
-        _floats(table.hits, n),
-        _floats(table.scores, n),
-        _floats(table.labels, n),
-        _floats(table.passing, n + 1),
-        carray(pointer(table.tie_end), (n,), np.int64),
-        carray(pointer(table.ranks), (n,), np.int64),
-    )
+@cache
+def family_address(function: Callable[..., float]) -> int:
+    """Return where the C function of a family is; it stays there as long as the process lives."""
+    return int(compiled_call(_call_family, njit(error_model="numpy")(function), pack(_EXAMPLE).layout).address)
 
 
 @njit(error_model="numpy", inline="always")

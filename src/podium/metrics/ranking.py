@@ -7,8 +7,7 @@ after the last of the documents tied with the one at rank ``r``; within a group 
 
 import numpy as np
 
-from podium.core.arrays import Array
-from podium.numerics.compiling import njit
+from podium.numerics.compiling import Array, njit
 from podium.numerics.sorting import descending
 
 DEEP = 64

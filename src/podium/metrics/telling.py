@@ -4,8 +4,6 @@ If all documents of a query are relevant, average precision is 1 whatever the or
 queries of every method, chance included. A metric like that must not choose anything.
 """
 
-from __future__ import annotations
-
 import math
 import warnings
 from collections.abc import Iterable, Sequence

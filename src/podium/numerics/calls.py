@@ -21,8 +21,7 @@ from numba import carray, from_dtype, types
 from numba.extending import intrinsic
 from numba.np.arrayobj import make_array, populate_array
 
-from podium.core.arrays import Array
-from podium.numerics.compiling import Kernel, callback, specialize, unbound
+from podium.numerics.compiling import Array, Kernel, callback, specialize, unbound
 
 OK = 1
 """The status of a kernel that returned."""
@@ -101,9 +100,9 @@ def routine(kernel: Kernel, model: tuple[Any, ...] | Packed) -> Routine:
 
 
 def make_routine(template: Callable[..., int], kernel: Kernel, packed: Packed) -> Routine:
-    """Return a routine from a template: a C function in which ``kernel`` and ``KIND`` (of the table) are free names."""
+    """Return a routine from a template, compiled for this table as by :func:`compiled_call`."""
     table = np.array(packed.words, dtype=np.int64)
-    return Routine(Call(_compile(template, kernel, packed.layout).address, address_of(table)), (packed, table))
+    return Routine(Call(compiled_call(template, kernel, packed.layout).address, address_of(table)), (packed, table))
 
 
 def _call_kernel(table: int, query: int, start: int, stop: int, block: int, scale: float, out: int, n_out: int) -> int:
@@ -115,7 +114,8 @@ def _call_kernel(table: int, query: int, start: int, stop: int, block: int, scal
 
 
 @cache
-def _compile(template: Callable[..., int], kernel: Kernel, layout: Any) -> Any:
+def compiled_call(template: Callable[..., int], kernel: Kernel, layout: Any) -> Any:
+    """Return the C function of a template in which ``kernel`` and ``KIND`` (of the table) are free names."""
     kind = _numba_type(layout)
     return callback(specialize(template, kernel, str(kind), KIND=kind), types.int64(*_ARGUMENTS))
 

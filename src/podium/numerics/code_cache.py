@@ -11,8 +11,6 @@ Files hold machine code, pickled: whoever can write them can run code here. So f
 not used, nor those of other users.
 """
 
-from __future__ import annotations
-
 import os
 import pickle
 import stat

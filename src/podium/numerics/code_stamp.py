@@ -1,7 +1,5 @@
 """What a compiled function was made from: a digest that changes if anything it reaches does."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from functools import cache
@@ -34,13 +32,6 @@ def stamp(function: Any, facts: object = None) -> str | None:
         return None
     contents = sorted(_contents(file, Path(file).stat().st_mtime_ns) for file in walk.files if Path(file).exists())
     return sha256(repr((contents, sorted(walk.constants), facts)).encode()).hexdigest()[:16]
-
-
-def source_files(function: Any) -> set[str]:
-    """Return the files of a function, of all functions it calls, and of the compiled functions beside these."""
-    walk = _Walk()
-    walk.value(function)
-    return walk.files
 
 
 def uncompiled(function: Any) -> Any:

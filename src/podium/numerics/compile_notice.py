@@ -1,7 +1,5 @@
 """A word to those who wait while functions are compiled."""
 
-from __future__ import annotations
-
 import threading
 import time
 from typing import Any

@@ -13,6 +13,7 @@ from numba.core import event
 from numba.core.ccallback import CFunc
 from numba.core.sigutils import normalize_signature
 
+from podium.core.arrays import Array as Array
 from podium.numerics import compile_notice as compile_notice  # watches from now on
 from podium.numerics.code_cache import CodeCache
 from podium.numerics.code_stamp import uncompiled as uncompiled
@@ -38,9 +39,9 @@ def njit(*, cache: bool = False, **options: Any) -> Callable[[Function], Functio
     return decorate
 
 
-def compiled(function: Callable[..., Any]) -> Kernel:
+def compiled(function: Callable[..., Any], **names: Any) -> Kernel:
     """Compile a function that calls others through global names, and keep it on disk."""
-    return njit(cache=True, nogil=True, error_model="numpy")(with_globals(function))
+    return njit(cache=True, nogil=True, error_model="numpy")(with_globals(function, **names))
 
 
 def callback(function: Callable[..., Any], signature: Any) -> Any:

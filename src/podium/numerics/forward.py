@@ -1,11 +1,11 @@
 """Scores of models in plain NumPy, for programs that only serve them: importing this loads nothing else."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 import numpy as np
+
+from podium.core.arrays import Array
 
 LINEAR, TANH, RELU = range(3)
 ACTIVATIONS = ("linear", "tanh", "relu")
@@ -16,14 +16,14 @@ HEIGHT, SLOPE = 1.7159, 2.0 / 3.0
 _TILE = 1_000_000  # pairs × hidden units held at once
 
 
-def activated(kind: int, z: np.ndarray) -> np.ndarray:
+def activated(kind: int, z: Array) -> Array:
     """Return the outputs of units for their inputs."""
     if kind == TANH:
         return HEIGHT * np.tanh(SLOPE * z)
     return np.maximum(z, 0) if kind == RELU else z
 
 
-def layers_of(theta: np.ndarray, sizes: Sequence[int]) -> list[tuple[np.ndarray, np.ndarray]]:
+def layers_of(theta: Array, sizes: Sequence[int]) -> list[tuple[Array, Array]]:
     """Return the matrix, (n_out, n_in), and the biases, (n_out,), of each layer in a flat array of weights."""
     layers, at = [], 0
     for n_in, n_out in pairwise(sizes):
@@ -33,16 +33,14 @@ def layers_of(theta: np.ndarray, sizes: Sequence[int]) -> list[tuple[np.ndarray,
     return layers
 
 
-def network_scores(
-    x: np.ndarray, layers: Sequence[tuple[np.ndarray, np.ndarray]], hidden: int, output: int
-) -> np.ndarray:
+def network_scores(x: Array, layers: Sequence[tuple[Array, Array]], hidden: int, output: int) -> Array:
     """Return (n,) outputs of a multilayer perceptron for (n, n_features) standardized features."""
     for number, (weights, biases) in enumerate(layers, 1):
         x = activated(output if number == len(layers) else hidden, x @ weights.T + biases)
     return x[:, 0]
 
 
-def pair_scores(x: np.ndarray, theta: np.ndarray, hidden: int, *, mean: bool) -> np.ndarray:
+def pair_scores(x: Array, theta: Array, hidden: int, *, mean: bool) -> Array:
     """Return (n,) the sum or the mean of pairwise potentials of each document of one list with the others.
 
     ``theta`` holds A, B, b, v and c of :mod:`podium.scorers.network.potentials`.
@@ -62,9 +60,7 @@ def pair_scores(x: np.ndarray, theta: np.ndarray, hidden: int, *, mean: bool) ->
     return totals / (n - 1) if mean and n > 1 else totals
 
 
-def step_tables(
-    feature: np.ndarray, threshold: np.ndarray, weight: np.ndarray
-) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
+def step_tables(feature: Array, threshold: Array, weight: Array) -> Iterator[tuple[int, Array, Array]]:
     """Yield each feature that has steps, its thresholds, and its part in the score below, between and above them.
 
     Steps are sorted by feature, then threshold.
@@ -75,15 +71,13 @@ def step_tables(
         yield j, threshold[start:stop], np.concatenate(([0.0], np.cumsum(weight[start:stop])))
 
 
-def step_part(table: tuple[int, np.ndarray, np.ndarray], values: np.ndarray) -> np.ndarray:
+def step_part(table: tuple[int, Array, Array], values: Array) -> Array:
     """Return the part in each score of a feature's (n,) values, float64."""
     _, thresholds, heights = table
     return heights[np.searchsorted(thresholds, values)]
 
 
-def kernel_weights(
-    x: np.ndarray, widths: np.ndarray, landmarks: np.ndarray, hidden: np.ndarray | None = None
-) -> np.ndarray:
+def kernel_weights(x: Array, widths: Array, landmarks: Array, hidden: Array | None = None) -> Array:
     """Return (n, n_landmarks) the weight of each landmark's grade in each score; those ``hidden`` have none.
 
     Float32 rows stay float32 through the products and the exponential.
@@ -101,7 +95,7 @@ def kernel_weights(
     return exponent
 
 
-def row_hashes(x: np.ndarray, seed: int) -> np.ndarray:
+def row_hashes(x: Array, seed: int) -> Array:
     """Return (n,) a number in [0, 1) for each row, the same for equal values of any type; zeros add nothing."""
     totals = np.full(len(x), seed, np.uint64)
     salts = hash_salts(x.shape[1], seed)
@@ -110,30 +104,30 @@ def row_hashes(x: np.ndarray, seed: int) -> np.ndarray:
     return hash_fractions(totals)
 
 
-def hash_salts(n_features: int, seed: int) -> np.ndarray:
+def hash_salts(n_features: int, seed: int) -> Array:
     """Return (n_features,) what tells equal values of different features apart."""
     return _mix(np.arange(n_features, dtype=np.uint64) + np.uint64(seed))
 
 
-def hash_values(values: np.ndarray, salts: np.ndarray) -> np.ndarray:
+def hash_values(values: Array, salts: Array) -> Array:
     """Return the hash of each value, 0 for zero."""
     bits = np.ascontiguousarray(values, dtype=np.float64).view(np.uint64)
     return np.where(values == 0, np.uint64(0), _mix(bits ^ salts))
 
 
-def hash_fractions(totals: np.ndarray) -> np.ndarray:
+def hash_fractions(totals: Array) -> Array:
     """Return sums of hashes as numbers in [0, 1)."""
     return (_mix(totals) >> np.uint64(11)) * 2.0**-53
 
 
-def _mix(x: np.ndarray) -> np.ndarray:
+def _mix(x: Array) -> Array:
     """Return SplitMix64's finalizer of each word: every bit of the input affects every bit of the output."""
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return x ^ (x >> np.uint64(31))
 
 
-def mean_ranks(scores: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+def mean_ranks(scores: Array, offsets: Array) -> Array:
     """Return each document's rank in its list, 1 is best; equal scores share the mean of their ranks.
 
     >>> mean_ranks(np.array([0.5, 0.7, 0.5]), np.array([0, 3]))
@@ -155,7 +149,7 @@ LARGEST_RATIO = 1e300
 """Larger ratios of a value and its unit count as this one: they have a logarithm."""
 
 
-def logarithms(rows: np.ndarray, log_scale: np.ndarray) -> np.ndarray:
+def logarithms(rows: Array, log_scale: Array) -> Array:
     """Return (n, n_features) rows of the same type, with ``sign(x) log(1 + |x| / u)`` of features whose u is not 0."""
     result, chosen = rows.copy(), np.flatnonzero(log_scale)
     x = rows[:, chosen].astype(np.float64)

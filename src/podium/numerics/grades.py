@@ -13,10 +13,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from podium.numerics.compiling import njit
+from podium.numerics.compiling import Array, njit
 from podium.numerics.kernels import OneList, own
 from podium.numerics.pool import share
-from podium.numerics.random import integer
+from podium.numerics.random import shuffle
 from podium.numerics.sorting import descending
 
 _SORTING = 50.0  # nanoseconds per document
@@ -25,21 +25,21 @@ _SORTING = 50.0  # nanoseconds per document
 class Groups(NamedTuple):
     """The documents of all queries by grade."""
 
-    order: np.ndarray
+    order: Array
     """(n_documents,) uint32: unsigned, because Numba then need not look for negative indices."""
-    bounds: np.ndarray
+    bounds: Array
     """(n_groups + n_queries,) int64: 0, end of the best grade, …, number of documents, for each query in turn."""
-    first: np.ndarray
+    first: Array
     """(n_queries + 1,) int64: where in ``bounds`` each query begins."""
 
 
 @njit(nogil=True, error_model="numpy", inline="always")
-def own_groups(groups: Groups, given: OneList) -> tuple[np.ndarray, np.ndarray]:
+def own_groups(groups: Groups, given: OneList) -> tuple[Array, Array]:
     """Return one list's ``order`` and ``bounds``."""
     return own(groups.order, given), groups.bounds[groups.first[given.query] : groups.first[given.query + 1]]
 
 
-def label_groups(labels: np.ndarray, offsets: np.ndarray) -> Groups:
+def label_groups(labels: Array, offsets: Array) -> Groups:
     """Group each query's documents by grade, best first."""
     order = label_order(labels, offsets)
     sizes = np.diff(offsets)
@@ -54,7 +54,7 @@ def label_groups(labels: np.ndarray, offsets: np.ndarray) -> Groups:
     return Groups(order, bounds.astype(np.int64), np.concatenate(([0], np.cumsum(n_groups + 1))))
 
 
-def grade_index(groups: Groups, offsets: np.ndarray) -> np.ndarray:
+def grade_index(groups: Groups, offsets: Array) -> Array:
     """Return (n_documents,) uint32: the group each document is in, 0 for a query's best grade."""
     lengths = np.delete(np.diff(groups.bounds), groups.first[1:-1] - 1)
     n_groups = np.diff(groups.first) - 1
@@ -64,7 +64,7 @@ def grade_index(groups: Groups, offsets: np.ndarray) -> np.ndarray:
     return grade
 
 
-def pair_scale(groups: Groups, normalize: bool) -> np.ndarray:
+def pair_scale(groups: Groups, normalize: bool) -> Array:
     """Return (n_queries,) factors that make a sum over a query's pairs of unequal grade their mean, or leave it."""
     pairs = count_pairs(groups)
     if not normalize:
@@ -73,7 +73,7 @@ def pair_scale(groups: Groups, normalize: bool) -> np.ndarray:
 
 
 @njit(cache=True, error_model="numpy")
-def count_pairs(groups: Groups) -> np.ndarray:
+def count_pairs(groups: Groups) -> Array:
     """Return (n_queries,) float64: how many pairs of unequal grade each query has."""
     pairs = np.zeros(len(groups.first) - 1)
     for q in range(len(pairs)):
@@ -82,7 +82,7 @@ def count_pairs(groups: Groups) -> np.ndarray:
 
 
 @njit(error_model="numpy")
-def unequal_pairs(bounds: np.ndarray) -> int:
+def unequal_pairs(bounds: Array) -> int:
     """Return how many pairs of unequal grade one list has."""
     total = 0
     for g in range(len(bounds) - 1):
@@ -90,7 +90,7 @@ def unequal_pairs(bounds: np.ndarray) -> int:
     return total
 
 
-def label_order(labels: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+def label_order(labels: Array, offsets: Array) -> Array:
     """Return (n_documents,) uint32: each query's documents, best grade first, equal ones in their given order."""
     order = np.empty(len(labels), np.uint32)
     share(_sort_queries, offsets, labels, offsets, order, work=_SORTING * len(labels))
@@ -98,19 +98,19 @@ def label_order(labels: np.ndarray, offsets: np.ndarray) -> np.ndarray:
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _sort_queries(first: int, stop: int, labels: np.ndarray, offsets: np.ndarray, order: np.ndarray) -> None:
+def _sort_queries(first: int, stop: int, labels: Array, offsets: Array, order: Array) -> None:
     for q in range(first, stop):
         descending(labels[offsets[q] : offsets[q + 1]], order[offsets[q] : offsets[q + 1]])
 
 
-def shuffle_ties(groups: Groups, offsets: np.ndarray, streams: np.ndarray) -> np.ndarray:
+def shuffle_ties(groups: Groups, offsets: Array, streams: Array) -> Array:
     """Return a copy of ``order`` with each group in random order, drawn from the query's own stream."""
     shuffled = groups.order.copy()
     share(_shuffle_queries, offsets, groups, offsets, streams, shuffled, work=10.0 * len(shuffled))
     return shuffled
 
 
-def shuffled_lists(offsets: np.ndarray, streams: np.ndarray) -> np.ndarray:
+def shuffled_lists(offsets: Array, streams: Array) -> Array:
     """Return (n_documents,) uint32: the documents of each query, numbered from 0, in random order."""
     sizes = np.diff(offsets)
     order = np.arange(offsets[-1], dtype=np.uint32)
@@ -120,13 +120,9 @@ def shuffled_lists(offsets: np.ndarray, streams: np.ndarray) -> np.ndarray:
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _shuffle_queries(
-    begin: int, stop: int, groups: Groups, offsets: np.ndarray, streams: np.ndarray, shuffled: np.ndarray
-) -> None:
+def _shuffle_queries(begin: int, stop: int, groups: Groups, offsets: Array, streams: Array, shuffled: Array) -> None:
     for q in range(begin, stop):
         o, b = shuffled[offsets[q] : offsets[q + 1]], groups.bounds[groups.first[q] : groups.first[q + 1]]
         stream = streams[q : q + 1].copy()
         for g in range(len(b) - 1):
-            for i in range(b[g + 1] - 1, b[g], -1):
-                j = b[g] + integer(stream, i + 1 - b[g])
-                o[i], o[j] = o[j], o[i]
+            shuffle(o[b[g] : b[g + 1]], stream)

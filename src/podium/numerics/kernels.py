@@ -6,13 +6,14 @@ A kernel is a function of one list,
 
 It overwrites ``out`` and returns the loss. ``prepared`` is what the loss computed from the labels when it was bound to
 its data: a tuple, possibly nested, of arrays over all documents (slice them with :func:`own`), arrays over all queries
-(index them with ``given.query``), tables, and plain numbers. Lists without documents never reach the kernel. Scores
-that are not finite must make the value so: that is how they are noticed.
+(index them with ``given.query``), tables, and plain numbers. Lists without documents never reach the kernel, and lists
+with scores that are not finite only if they make the value so, too: that is how they are noticed.
 
 Kernels are compiled with ``numba.njit``. One in plain Python works too, at a hundredth of the speed.
 """
 
 import ctypes
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,55 +21,54 @@ from numba import carray
 from numba.extending import is_jitted
 
 from podium.numerics.calls import OK, Call, Routine, make_routine, pack, pointer, unpack
-from podium.numerics.compiling import Kernel, njit, unbound
+from podium.numerics.compiling import Array, Kernel, njit, specialize, unbound, with_globals
+from podium.numerics.elementary import all_finite
 
 
 class OneList(NamedTuple):
     """What a kernel is given of one list, besides what the loss prepared."""
 
-    scores: np.ndarray
+    scores: Array
     """(n,)"""
     query: int
     """The query's number in the bound data."""
     start: int
     """The number of its first document."""
-    parameters: np.ndarray
+    parameters: Array
     """(n_parameters,) the loss's own learned parameters, float64."""
 
 
 class Derivatives(NamedTuple):
     """What a kernel writes."""
 
-    gradient: np.ndarray
+    gradient: Array
     """(n,) with respect to the scores, in their type."""
-    curvature: np.ndarray
+    curvature: Array
     """(n,) second derivatives where these are wanted, else empty."""
-    d_parameters: np.ndarray
+    d_parameters: Array
     """(n_parameters,) with respect to the loss's own parameters, float64."""
 
 
 class LossTable(NamedTuple):
     """What the C function of a loss works on."""
 
-    scores: np.ndarray
-    gradient: np.ndarray
-    curvature: np.ndarray
+    scores: Array
+    gradient: Array
+    curvature: Array
     """Empty where it is not wanted."""
-    parameters: np.ndarray
+    parameters: Array
     prepared: Any
 
 
 class BoundKernel:
-    """A kernel with what its loss prepared."""
+    """A kernel with what its loss prepared, ``guarded`` from scores that are not finite: their value is NaN."""
 
-    def __init__(self, kernel: Kernel, prepared: Any) -> None:
-        self.kernel = kernel
+    def __init__(self, kernel: Kernel, prepared: Any, guarded: bool = True) -> None:
+        self.kernel = _guarded(kernel) if guarded else kernel
         self.is_compiled = is_jitted(kernel)
         self.prepared = pack(prepared) if self.is_compiled else prepared
 
-    def routine(
-        self, scores: np.ndarray, gradient: np.ndarray, parameters: np.ndarray, curvature: np.ndarray
-    ) -> Routine:
+    def routine(self, scores: Array, gradient: Array, parameters: Array, curvature: Array) -> Routine:
         """Return a routine that calls the kernel on one query and scales its derivatives."""
         table = LossTable(scores, gradient, curvature, parameters, self.prepared)
         if not self.is_compiled:
@@ -78,6 +78,18 @@ class BoundKernel:
 
 kernel: Kernel = unbound
 KIND: Any = None
+
+
+def _guard(given: OneList, prepared: Any, out: Derivatives) -> float:
+    return kernel(given, prepared, out) if all_finite(given.scores) else np.nan
+
+
+@cache
+def _guarded(kernel: Kernel) -> Kernel:
+    """Return a kernel whose value is NaN where a score is not finite."""
+    if is_jitted(kernel):
+        return njit(error_model="numpy")(specialize(_guard, kernel, ""))
+    return with_globals(_guard, kernel=kernel)
 
 
 def _call_loss(table: int, query: int, start: int, stop: int, block: int, scale: float, out: int, n_out: int) -> int:
@@ -100,7 +112,7 @@ def _call_loss(table: int, query: int, start: int, stop: int, block: int, scale:
 
 
 @njit(nogil=True, error_model="numpy")
-def _multiply(array: np.ndarray, scale: float) -> None:
+def _multiply(array: Array, scale: float) -> None:
     if scale == 0.0:
         array[:] = 0.0
     factor = array.dtype.type(scale)
@@ -109,7 +121,7 @@ def _multiply(array: np.ndarray, scale: float) -> None:
 
 
 @njit(nogil=True, error_model="numpy", inline="always")
-def own(array: np.ndarray, given: OneList) -> np.ndarray:
+def own(array: Array, given: OneList) -> Array:
     """Return the list's part of an array over all documents."""
     return array[given.start : given.start + len(given.scores)]
 

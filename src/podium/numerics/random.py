@@ -45,3 +45,11 @@ def uniform(stream: np.ndarray) -> float:
 def integer(stream: np.ndarray, below: int) -> int:
     """Return an integer uniform in 0 … below − 1 (to within 2^-53: lists are short)."""
     return int(uniform(stream) * below)
+
+
+@njit(error_model="numpy")
+def shuffle(x: np.ndarray, stream: np.ndarray) -> None:
+    """Shuffle an array in place."""
+    for i in range(len(x) - 1, 0, -1):
+        j = integer(stream, i + 1)
+        x[i], x[j] = x[j], x[i]

@@ -4,8 +4,7 @@ import math
 
 import numpy as np
 
-from podium.core.arrays import Array
-from podium.numerics.compiling import njit
+from podium.numerics.compiling import Array, njit
 from podium.numerics.pool import share
 
 

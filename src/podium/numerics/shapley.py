@@ -4,18 +4,18 @@ A coalition is a row of truth values, one per player. Values add up to v(all) âˆ
 the outcome gets 0; two that are alike get the same (Shapley, 1953).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from math import comb
 
 import numpy as np
 
-Game = Callable[[np.ndarray], np.ndarray]
+from podium.core.arrays import Array
+
+Game = Callable[[Array], Array]
 """From (m, n_players) coalitions to their (m,) values."""
 
 
-def exact_shapley(game: Game, n_players: int) -> np.ndarray:
+def exact_shapley(game: Game, n_players: int) -> Array:
     """Return (n_players,) Shapley values from the values of all 2^n_players coalitions.
 
     >>> exact_shapley(lambda coalitions: coalitions @ [3.0, 4.0], 2).tolist()
@@ -33,9 +33,7 @@ def exact_shapley(game: Game, n_players: int) -> np.ndarray:
     return result
 
 
-def sampled_shapley(
-    game: Game, n_players: int, n_orders: int, rng: np.random.Generator
-) -> tuple[np.ndarray, np.ndarray]:
+def sampled_shapley(game: Game, n_players: int, n_orders: int, rng: np.random.Generator) -> tuple[Array, Array]:
     """Return estimated Shapley values and their standard errors, (n_players,) each, from random orders of the players.
 
     Each order is used forward and backward, which halves the variance of many games. However few they are, the values

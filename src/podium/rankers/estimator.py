@@ -132,7 +132,7 @@ class BaseRanker(AnsweringEstimator):
             require_remote_trainer(self)
         if len(queries) == 0 or queries.n_documents == 0:
             raise ValueError("0 sample(s): there is no document to learn from, and a minimum of 1 is required.")
-        require_choice("normalize", self.normalize, NORMALIZATIONS)  # type: ignore[arg-type]
+        require_choice("normalize", self.normalize, NORMALIZATIONS)
         start = None if init is None else self._start(init, queries)
         self._set_features(queries)
         self._check(queries, X)

@@ -9,9 +9,10 @@ from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 
-from podium.core.arrays import Arrays
+from podium.core.arrays import Arrays as Arrays
+from podium.core.arrays import require_array as require_array
 from podium.core.parameters import Parameterized
-from podium.data.queries import Queries
+from podium.data.queries import Queries as Queries
 from podium.data.remote import RemoteQueries
 from podium.numerics.calls import Routine
 from podium.numerics.loop import Blocks, ModelRoutines
@@ -68,6 +69,8 @@ class Model:
         """Return (n_documents,) float64 scores, higher is better, in the grouped order."""
         raise NotImplementedError
 
+    kind: ClassVar[str] = ""
+    """What a model file calls it, if not by the name of its class."""
     contributions_method: ClassVar[str] = ""
     """What :meth:`contributions` are, if it returns any: exact, SHAP values, …"""
 
@@ -83,7 +86,7 @@ class Model:
 
     def scoring(self) -> dict[str, Any]:
         """Return in JSON what :mod:`podium.serving` has to know besides the arrays, first of all the ``kind``."""
-        return {"kind": type(self).__name__}
+        return {"kind": self.kind or type(self).__name__}
 
     def to_arrays(self) -> Arrays:
         """Return everything needed to score again, for :meth:`from_arrays`."""

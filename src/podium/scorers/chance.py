@@ -1,13 +1,11 @@
 """Scores without information: a hash of each row's features."""
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from podium.core.arrays import Arrays
-from podium.data.queries import Queries
 from podium.numerics.forward import hash_fractions, hash_salts, hash_values, row_hashes
-from podium.scorers.base import Model, Scorer
+from podium.scorers.base import Arrays, Model, Queries, Scorer
 
 
 class HashModel(Model):
@@ -16,6 +14,8 @@ class HashModel(Model):
     It depends neither on the other rows nor on how the row is stored: zeros add nothing and values are taken as
     float64, so float32, float64 and sparse rows of equal values agree.
     """
+
+    kind: ClassVar[str] = "hash"
 
     def __init__(self, seed: int) -> None:
         self.seed = seed
@@ -28,9 +28,6 @@ class HashModel(Model):
         rows = np.repeat(np.arange(queries.n_documents), np.diff(features.indptr))
         np.add.at(totals, rows, hash_values(features.data, hash_salts(queries.n_features, self.seed)[features.indices]))
         return hash_fractions(totals)
-
-    def scoring(self) -> dict[str, Any]:
-        return {"kind": "hash"}
 
     def to_arrays(self) -> Arrays:
         return {"seed": np.array(self.seed)}

@@ -9,22 +9,10 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from podium.data.queries import Queries
+from podium.numerics import loop
 from podium.numerics.calls import NOTHING, Routine, pack, routine
-from podium.numerics.compiling import Kernel
-from podium.numerics.loop import (
-    Blocks,
-    Calls,
-    Lists,
-    ModelRoutines,
-    Sums,
-    blocks_of_queries,
-    n_partial_sums,
-    new_sums,
-    total_gradient,
-    visit,
-)
-from podium.scorers.base import Backward, Buffers, SmoothModel
+from podium.numerics.compiling import Array, Kernel
+from podium.scorers.base import Backward, Buffers, Queries, SmoothModel
 
 _PIECE = 1024  # documents scored in one call
 
@@ -56,12 +44,12 @@ class CompiledModel(SmoothModel):
         """Return about how many nanoseconds a pass over all documents takes."""
         raise NotImplementedError
 
-    def pieces(self, queries: Queries) -> np.ndarray:
+    def pieces(self, queries: Queries) -> Array:
         """Return offsets of the runs of documents that are scored in one call; they depend on the data alone."""
         n = queries.n_documents
         return np.append(np.arange(0, n, _PIECE), n)
 
-    def pieces_of_lists(self, queries: Queries) -> np.ndarray:
+    def pieces_of_lists(self, queries: Queries) -> Array:
         """Return offsets of runs like :meth:`pieces` of which none has documents of two lists."""
         return cut_lists(queries.offsets, _PIECE)
 
@@ -69,10 +57,10 @@ class CompiledModel(SmoothModel):
         """Return what the forward and the backward function work on; the others work on the former."""
         raise NotImplementedError
 
-    def routines(self, queries: Queries, buffers: Buffers, n_blocks: int = 1) -> ModelRoutines:
+    def routines(self, queries: Queries, buffers: Buffers, n_blocks: int = 1) -> loop.ModelRoutines:
         forward, backward = map(pack, self.tables(queries, buffers, n_blocks))
         kernels = self.kernels
-        return ModelRoutines(
+        return loop.ModelRoutines(
             routine(kernels.forward, forward),
             routine(kernels.backward, backward),
             self.n_sums,
@@ -81,25 +69,21 @@ class CompiledModel(SmoothModel):
             finish=None if kernels.finish is None else routine(kernels.finish, forward),
         )
 
-    def n_blocks(self, queries: Queries) -> int:
-        """Return how many blocks of documents to sum over; each has scratch space and sums of its own."""
-        return n_partial_sums(queries.n_documents, max(self.n_sums, self.scratch_size(queries)))
-
-    def scores(self, queries: Queries) -> np.ndarray:
+    def scores(self, queries: Queries) -> Array:
         scores = np.empty(queries.n_documents)
         self._visit(queries, scores, *self._runs(queries), backward=False)
         return scores
 
-    def forward(self, queries: Queries) -> tuple[np.ndarray, Backward]:
+    def forward(self, queries: Queries) -> tuple[Array, Backward]:
         return self.scores(queries), partial(self._backward, queries)
 
-    def forward_in_blocks(self, queries: Queries, blocks: Blocks) -> tuple[np.ndarray, Backward]:
+    def forward_in_blocks(self, queries: Queries, blocks: loop.Blocks) -> tuple[Array, Backward]:
         pieces = self.pieces_of_lists(queries)
         bounds = _within_blocks(pieces, queries.offsets[blocks.bounds], blocks.n_documents)
         scores = np.empty(queries.n_documents)
         self._visit(queries, scores, pieces, bounds, backward=False)
 
-        def backward(d_scores: np.ndarray) -> np.ndarray:
+        def backward(d_scores: Array) -> Array:
             return self._visit(queries, d_scores, pieces, bounds, backward=True).gradient
 
         return scores, backward
@@ -110,30 +94,29 @@ class CompiledModel(SmoothModel):
         table, _ = self.tables(queries, Buffers(self.theta, np.empty(0), np.empty(0)), 1)
         return routine(self.kernels.finish, pack(table))
 
-    def _backward(self, queries: Queries, d_scores: np.ndarray) -> np.ndarray:
+    def _backward(self, queries: Queries, d_scores: Array) -> Array:
         values = np.ascontiguousarray(d_scores, dtype=np.float64)
         sums = self._visit(queries, values, *self._runs(queries), backward=True)
-        return total_gradient(self.finishing(queries), sums.gradient)[: len(self.theta)]
+        return loop.total_gradient(self.finishing(queries), sums.gradient)[: len(self.theta)]
 
-    def _runs(self, queries: Queries) -> tuple[np.ndarray, np.ndarray]:
+    def _runs(self, queries: Queries) -> tuple[Array, Array]:
         """Return pieces of documents and bounds of blocks of pieces, for a pass over all documents."""
         pieces = self.pieces(queries)
-        return pieces, blocks_of_queries(pieces, self.n_blocks(queries))
+        n_blocks = loop.n_partial_sums(queries.n_documents, max(self.n_sums, self.scratch_size(queries)))
+        return pieces, loop.blocks_of_queries(pieces, n_blocks)
 
-    def _visit(
-        self, queries: Queries, values: np.ndarray, pieces: np.ndarray, bounds: np.ndarray, *, backward: bool
-    ) -> Sums:
+    def _visit(self, queries: Queries, values: Array, pieces: Array, bounds: Array, *, backward: bool) -> loop.Sums:
         """Run over all documents in one direction, writing or reading ``values``."""
         n_blocks, n_pieces = len(bounds) - 1, len(pieces) - 1
         table = pack(self.tables(queries, Buffers(self.theta, values, values), n_blocks)[backward])
         run = routine(self.kernels.backward if backward else self.kernels.forward, table)
-        sums = new_sums(n_blocks, n_gradient=self.n_sums if backward else 0)
-        lists = Lists(pieces, np.ones(n_pieces), np.arange(n_pieces))
-        visit(Calls(NOTHING, run.call, NOTHING, NOTHING, NOTHING), lists, bounds, sums, self.work(queries))
+        sums = loop.new_sums(n_blocks, n_gradient=self.n_sums if backward else 0)
+        lists = loop.Lists(pieces, np.ones(n_pieces), np.arange(n_pieces))
+        loop.visit(loop.Calls(NOTHING, run.call, NOTHING, NOTHING, NOTHING), lists, bounds, sums, self.work(queries))
         return sums
 
 
-def cut_lists(offsets: np.ndarray, length: int, most: int | None = None) -> np.ndarray:
+def cut_lists(offsets: Array, length: int, most: int | None = None) -> Array:
     """Return offsets of pieces of lists, of about ``length`` documents at most; ``most`` pieces per list at most."""
     sizes = np.diff(offsets)
     n_pieces = -(-sizes // length) if most is None else np.minimum(-(-sizes // length), most)
@@ -143,7 +126,7 @@ def cut_lists(offsets: np.ndarray, length: int, most: int | None = None) -> np.n
     return np.append(first, offsets[-1])
 
 
-def _within_blocks(pieces: np.ndarray, borders: np.ndarray, length: float) -> np.ndarray:
+def _within_blocks(pieces: Array, borders: Array, length: float) -> Array:
     """Return bounds of blocks of pieces that begin where a block of queries does, or some ``length`` documents later.
 
     They depend on the block of queries alone, so that its sums are the same on whichever machine it is.

@@ -4,8 +4,6 @@ Documents are summed in chunks of rows, and the chunks are added in their order.
 neither threads nor a cluster changes a bit.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any, NamedTuple

@@ -7,10 +7,8 @@ from typing import Self
 
 import numpy as np
 
-from podium.core.arrays import Arrays, require_array
-from podium.core.parameters import require_count, require_number
-from podium.data.queries import Queries
-from podium.scorers.base import PLAIN, Backward, Scorer, SmoothModel, StartOptions
+from podium.core.parameters import number, require_count
+from podium.scorers.base import PLAIN, Arrays, Backward, Queries, Scorer, SmoothModel, StartOptions, require_array
 
 __all__ = ["FunctionModel", "FunctionScorer"]
 
@@ -91,7 +89,7 @@ class FunctionScorer(Scorer, model_class=FunctionModel):
     ``ranker.save(path)`` names the class in the file: ``podium.load(path, parts={"mine:Polynomial": Polynomial})``.
     """
 
-    l2: float = 0.0
+    l2: float = number(0.0, at_least=0)
 
     def n_parameters(self, n_features: int) -> int:
         """Return the number of parameters for this number of features."""
@@ -108,7 +106,7 @@ class FunctionScorer(Scorer, model_class=FunctionModel):
     def start(self, queries: Queries, rng: np.random.Generator, options: StartOptions = PLAIN) -> FunctionModel:
         n = self.n_parameters(queries.n_features)
         require_count(f"{type(self).__name__}.n_parameters", n)
-        require_number("l2", self.l2, at_least=0)
+        self.check_parameters()
         theta = np.array(self.initial(queries.n_features, rng), dtype=np.float64)
         if theta.shape != (n,) or not np.isfinite(theta).all():
             raise ValueError(f"{type(self).__name__}.initial must return {n} finite numbers; got {theta!r}")

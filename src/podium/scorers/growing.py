@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -22,6 +22,18 @@ class Network:
     """Which of them this one is."""
     n_threads: int
     """Threads of this one."""
+
+
+class GrowthStart(NamedTuple):
+    """Where trees start from."""
+
+    constant: float
+    """The score of every document, …"""
+    seed: int
+    init: Model | None = None
+    """… unless trees are added to this fitted model."""
+    network: Network | None = None
+    """Other processes that grow the same trees on other documents; all calls are then made from one thread."""
 
 
 class Growth(Protocol):
@@ -62,20 +74,10 @@ class Growable(Protocol):
     def for_data(self, queries: Queries, *, validated: bool = False) -> Growable:
         """Return the scorer with every parameter that is None chosen for these queries."""
 
-    def grow(
-        self,
-        parts: Sequence[Queries],
-        validation: Sequence[Queries],
-        constant: float,
-        seed: int,
-        init: Model | None = None,
-        network: Network | None = None,
-    ) -> Growth:
-        """Return a growth without trees, whose scores are ``constant``; raise ValueError for unusable parameters.
+    def grow(self, parts: Sequence[Queries], validation: Sequence[Queries], start: GrowthStart) -> Growth:
+        """Return a growth without trees; raise ValueError for unusable parameters.
 
-        The training documents are those of all ``parts``, in order, and the validation documents likewise. ``init`` is
-        a fitted model that trees are added to. With a ``network``, other processes grow the same trees on other
-        documents, and all calls are made from one thread.
+        The training documents are those of all ``parts``, in order, and the validation documents likewise.
         """
 
     def require_remote(self) -> None:

@@ -16,13 +16,12 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from podium.core.arrays import Arrays, require_array
-from podium.core.parameters import require_choice, require_count
-from podium.data.queries import Queries
+from podium.core.arrays import Array
+from podium.core.parameters import choice, count
 from podium.data.remote import RemoteQueries
 from podium.numerics.forward import kernel_weights
 from podium.numerics.loop import Blocks
-from podium.scorers.base import PLAIN, Backward, Scorer, SmoothModel, StartOptions
+from podium.scorers.base import PLAIN, Arrays, Backward, Queries, Scorer, SmoothModel, StartOptions, require_array
 
 __all__ = ["Kernel", "KernelModel"]
 
@@ -32,12 +31,11 @@ _TILE = 4_000_000  # kernel values held at once: 32 MB, whatever the sizes of li
 class KernelModel(SmoothModel):
     """``theta`` are the widths; the landmarks' features and grades are part of the model."""
 
+    kind: ClassVar[str] = "kernel regression"
     sums_by_block: ClassVar[bool] = True
     n_features: int
 
-    def __init__(
-        self, theta: np.ndarray, features: np.ndarray, grades: np.ndarray, landmark_qids: np.ndarray | None
-    ) -> None:
+    def __init__(self, theta: Array, features: Array, grades: Array, landmark_qids: Array | None) -> None:
         self.theta = theta
         self.features = features
         self.grades = grades
@@ -45,26 +43,26 @@ class KernelModel(SmoothModel):
         # In training a document must not see the grades of its own query: those landmarks are hidden from it.
         self._landmark_qids = landmark_qids
 
-    def scores(self, queries: Queries) -> np.ndarray:
+    def scores(self, queries: Queries) -> Array:
         scores = np.empty(queries.n_documents)
         for start in range(0, queries.n_documents, self._height):
             rows = slice(start, start + self._height)
             scores[rows] = self._probabilities(queries.features[rows], None) @ self.grades
         return scores
 
-    def forward(self, queries: Queries) -> tuple[np.ndarray, Backward]:
+    def forward(self, queries: Queries) -> tuple[Array, Backward]:
         """Score *training* queries: each one's own documents are left out of the sum."""
         one = Blocks(np.array([0, len(queries)]), float(queries.n_documents))
         scores, backward = self.forward_in_blocks(queries, one)
         return scores, lambda d_scores: backward(d_scores)[0]
 
-    def forward_in_blocks(self, queries: Queries, blocks: Blocks) -> tuple[np.ndarray, Backward]:
+    def forward_in_blocks(self, queries: Queries, blocks: Blocks) -> tuple[Array, Backward]:
         scores = np.empty(queries.n_documents)
         for _, rows, hidden in self._tiles_of_lists(queries):
             scores[rows] = self._probabilities(queries.features[rows], hidden) @ self.grades
         return scores, lambda d_scores: self._backward(queries, blocks, scores, d_scores)
 
-    def _backward(self, queries: Queries, blocks: Blocks, scores: np.ndarray, d_scores: np.ndarray) -> np.ndarray:
+    def _backward(self, queries: Queries, blocks: Blocks, scores: Array, d_scores: Array) -> Array:
         sums = np.zeros((len(blocks.bounds) - 1, self.n_features))
         squares = self.features.astype(np.float64) ** 2
         for q, rows, hidden in self._tiles_of_lists(queries):
@@ -75,7 +73,7 @@ class KernelModel(SmoothModel):
             sums[block] += w.sum(axis=0) @ squares - 2.0 * (x * (w @ self.features)).sum(axis=0)
         return -self.theta * sums
 
-    def _probabilities(self, x: np.ndarray, hidden: np.ndarray | None) -> np.ndarray:
+    def _probabilities(self, x: Array, hidden: Array | None) -> Array:
         return kernel_weights(x, self.theta, self.features, hidden)
 
     @property
@@ -83,7 +81,7 @@ class KernelModel(SmoothModel):
         """How many rows of the kernel matrix fit in memory at once."""
         return max(1, _TILE // max(len(self.grades), 1))
 
-    def _tiles_of_lists(self, queries: Queries) -> Iterator[tuple[int, slice, np.ndarray | None]]:
+    def _tiles_of_lists(self, queries: Queries) -> Iterator[tuple[int, slice, Array | None]]:
         """Yield the number of a query, slices of its rows that fit in memory, and the landmarks to hide from them."""
         for q, (first, last) in enumerate(zip(queries.offsets[:-1], queries.offsets[1:], strict=True)):
             hidden = None
@@ -93,9 +91,6 @@ class KernelModel(SmoothModel):
                     raise ValueError("kernel regression needs documents of at least two queries to learn from")
             for start in range(first, last, self._height):
                 yield q, slice(start, min(start + self._height, last)), hidden
-
-    def scoring(self) -> dict[str, Any]:
-        return {"kind": "kernel regression"}
 
     def to_arrays(self) -> Arrays:
         return {"widths": self.theta, "features": self.features.astype(np.float64), "grades": self.grades}
@@ -125,25 +120,22 @@ class Kernel(Scorer, model_class=KernelModel):
     The grades are the regression targets, so labels must be grades. The model holds its landmarks' features.
     """
 
-    n_landmarks: int | None = None
-    leave_out: str | None = "query"
-    initial: str = "uniform"
+    n_landmarks: int | None = count(None)
+    leave_out: str | None = choice("query", None)
+    initial: str = choice("uniform", "ones")
 
     def start(self, queries: Queries, rng: np.random.Generator, options: StartOptions = PLAIN) -> KernelModel:
-        require_choice("initial", self.initial, ("uniform", "ones"))
-        if self.leave_out not in ("query", None):
-            raise ValueError(f"leave_out must be 'query' or None; got {self.leave_out!r}")
+        self.check_parameters()
         if queries.is_sparse:
             raise ValueError("kernel regression needs dense features: queries.with_features(features.toarray())")
         rows: Any = slice(None)
-        require_count("n_landmarks", self.n_landmarks, optional=True)
         if self.n_landmarks is not None and self.n_landmarks < queries.n_documents:
             rows = np.sort(rng.choice(queries.n_documents, self.n_landmarks, replace=False))
         widths = rng.uniform(0.0, 1.0, queries.n_features) if self.initial == "uniform" else np.ones(queries.n_features)
         qids = np.repeat(queries.qids, queries.sizes)[rows] if self.leave_out == "query" else None
         return KernelModel(widths, *self._landmarks(queries, rows), qids)
 
-    def _landmarks(self, queries: Queries, rows: Any) -> tuple[np.ndarray, np.ndarray]:
+    def _landmarks(self, queries: Queries, rows: Any) -> tuple[Array, Array]:
         """Return features and grades of the landmarks."""
         if not isinstance(queries, RemoteQueries):
             return queries.features[rows], queries.labels[rows]

@@ -1,16 +1,14 @@
 """A sum of step functions, each of one feature."""
 
 from collections.abc import Iterator
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 from scipy import sparse
 
-from podium.core.arrays import Arrays, require_array
 from podium.data.features import Features
-from podium.data.queries import Queries
 from podium.numerics.forward import step_part, step_tables
-from podium.scorers.base import Model, Scorer
+from podium.scorers.base import Arrays, Model, Queries, Scorer, require_array
 
 
 class StepModel(Model):
@@ -20,6 +18,7 @@ class StepModel(Model):
     one binary search per document and feature, however many rounds of boosting there were.
     """
 
+    kind: ClassVar[str] = "steps"
     n_features: int
 
     def __init__(self, n_features: int, feature: np.ndarray, threshold: np.ndarray, weight: np.ndarray) -> None:
@@ -48,9 +47,6 @@ class StepModel(Model):
         features = by_column(queries.features)
         for table in step_tables(self.feature, self.threshold, self.weight):
             yield table[0], step_part(table, column(features, table[0]))
-
-    def scoring(self) -> dict[str, Any]:
-        return {"kind": "steps"}
 
     def to_arrays(self) -> Arrays:
         return {

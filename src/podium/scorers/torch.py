@@ -12,10 +12,10 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from podium.core.arrays import Arrays
-from podium.core.parameters import require_choice, require_number
-from podium.data.queries import Queries
-from podium.scorers.base import PLAIN, Backward, Scorer, SmoothModel, StartOptions
+from podium.core.arrays import Array
+from podium.core.later import torch
+from podium.core.parameters import choice, number
+from podium.scorers.base import PLAIN, Arrays, Backward, Queries, Scorer, SmoothModel, StartOptions
 
 __all__ = ["Torch", "TorchModel"]
 
@@ -23,9 +23,7 @@ __all__ = ["Torch", "TorchModel"]
 class TorchModel(SmoothModel):
     """``theta`` holds the module's trainable parameters, in the module's order."""
 
-    def __init__(
-        self, theta: np.ndarray, module: Any, per: str, device: str, l2: float, random_state: Any = None
-    ) -> None:
+    def __init__(self, theta: Array, module: Any, per: str, device: str, l2: float, random_state: Any = None) -> None:
         self.theta = theta
         self.module = module
         self._per = per
@@ -39,22 +37,18 @@ class TorchModel(SmoothModel):
         theta = np.concatenate([_flat(p) for _, p in _trainable(module)] or [np.empty(0)])
         return cls(theta, module, scorer.per, str(scorer.device), scorer.l2, random_state)
 
-    def scores(self, queries: Queries) -> np.ndarray:
-        import torch
-
+    def scores(self, queries: Queries) -> Array:
         self.module.eval()
         with torch.no_grad(), enough_torch_threads(queries):
             return _flat(self._call(queries, self._parameters(requires_grad=False)))
 
-    def forward(self, queries: Queries) -> tuple[np.ndarray, Backward]:
-        import torch
-
+    def forward(self, queries: Queries) -> tuple[Array, Backward]:
         parameters = self._parameters(requires_grad=True)
         self.module.train()
         with self._own_randomness(), enough_torch_threads(queries):
             output = self._call(queries, parameters)
 
-        def backward(d_scores: np.ndarray) -> np.ndarray:
+        def backward(d_scores: Array) -> Array:
             with enough_torch_threads(queries):
                 gradients = torch.autograd.grad(
                     output, list(parameters.values()), torch.from_numpy(d_scores).to(output), allow_unused=True
@@ -68,15 +62,12 @@ class TorchModel(SmoothModel):
         return _flat(output), backward
 
     def _call(self, queries: Queries, parameters: dict[str, Any]) -> Any:
-        import torch
-        from torch.func import functional_call
-
         if queries.is_sparse:
             raise ValueError("a torch module needs dense features: queries.with_features(features.toarray())")
         dtype = next((p.dtype for _, p in _trainable(self.module)), torch.float32)
         features = torch.from_numpy(_writable(queries.features)).to(device=self._device, dtype=dtype)
         lists = [features] if self._per == "document" else [features[s] for s in queries.slices() if s.start < s.stop]
-        outputs = [self._column(functional_call(self.module, parameters, (x,)), len(x)) for x in lists]
+        outputs = [self._column(torch.func.functional_call(self.module, parameters, (x,)), len(x)) for x in lists]
         return torch.cat(outputs) if outputs else features.new_empty(0)
 
     @staticmethod
@@ -89,8 +80,6 @@ class TorchModel(SmoothModel):
         return output.reshape(n)
 
     def _parameters(self, *, requires_grad: bool) -> dict[str, Any]:
-        import torch
-
         parameters, at = {}, 0
         for name, own in _trainable(self.module):
             values = torch.from_numpy(self.theta[at : at + own.numel()]).to(device=self._device, dtype=own.dtype)
@@ -103,8 +92,6 @@ class TorchModel(SmoothModel):
     @contextmanager
     def _own_randomness(self) -> Iterator[None]:
         """Let dropout draw from this model's own random numbers and leave the program's alone."""
-        import torch
-
         before = torch.get_rng_state()
         torch.set_rng_state(self._random_state)
         try:
@@ -115,8 +102,6 @@ class TorchModel(SmoothModel):
 
     def to_module(self) -> Any:
         """Return a copy of the module with the learned parameters, for use in PyTorch."""
-        import torch
-
         module = deepcopy(self.module).eval()
         with torch.no_grad():
             own = dict(module.named_parameters())
@@ -130,8 +115,6 @@ class TorchModel(SmoothModel):
     @classmethod
     def from_arrays(cls, scorer: Scorer | None, arrays: Arrays) -> Self:
         """Return the model, given a scorer whose module has the architecture of the saved one."""
-        import torch
-
         if not isinstance(scorer, Torch) or not isinstance(scorer.module, torch.nn.Module):
             raise ValueError("a file holds a module's weights, not its code: give a module of the same architecture")
         module = deepcopy(scorer.module).to(scorer.device)
@@ -169,10 +152,10 @@ class Torch(Scorer, trained_by="stochastic", model_class=TorchModel):
     """
 
     module: Any
-    per: str = "document"
-    initialize: str = "given"
+    per: str = choice("document", "list")
+    initialize: str = choice("given", "reset")
     device: str = "cpu"
-    l2: float = 0.0
+    l2: float = number(0.0, at_least=0)
 
     supplied_when_loading: ClassVar[tuple[str, ...]] = ("module",)
 
@@ -181,13 +164,9 @@ class Torch(Scorer, trained_by="stochastic", model_class=TorchModel):
         return self.per == "list"
 
     def start(self, queries: Queries, rng: np.random.Generator, options: StartOptions = PLAIN) -> TorchModel:
-        import torch
-
         if not isinstance(self.module, torch.nn.Module):
             raise ValueError(f"module must be a torch.nn.Module, not its class or a function; got {self.module!r}")
-        require_choice("per", self.per, ("document", "list"))
-        require_choice("initialize", self.initialize, ("given", "reset"))
-        require_number("l2", self.l2, at_least=0)
+        self.check_parameters()
         module = deepcopy(self.module).to(self.device)
         model = TorchModel.of(module, self, _seeded(int(rng.integers(2**62))))
         if self.initialize == "reset":
@@ -207,8 +186,6 @@ def enough_torch_threads(queries: Queries) -> Iterator[None]:
     Waking its threads can take much longer than a small operation, 90 times as long where another OpenMP library was
     loaded before PyTorch.
     """
-    import torch
-
     before = torch.get_num_threads()
     small = queries.features.size < 500_000
     if small and before > 1:
@@ -224,26 +201,20 @@ def _trainable(module: Any) -> list[tuple[str, Any]]:
     return [(name, p) for name, p in module.named_parameters() if p.requires_grad]
 
 
-def _flat(tensor: Any) -> np.ndarray:
+def _flat(tensor: Any) -> Array:
     """Return a tensor as a flat float64 array of its own."""
-    import torch
-
     return tensor.detach().to("cpu", torch.float64).reshape(-1).clone().numpy()
 
 
-def _to_array(tensor: Any) -> np.ndarray:
-    import torch
-
+def _to_array(tensor: Any) -> Array:
     tensor = tensor.detach().cpu()
     return (tensor.float() if tensor.dtype in (torch.float16, torch.bfloat16) else tensor).numpy()
 
 
-def _writable(features: np.ndarray) -> np.ndarray:
+def _writable(features: Array) -> Array:
     return features if features.flags.writeable else features.copy()
 
 
 def _seeded(seed: int) -> Any:
     """Return the state of PyTorch's random numbers that begin with this seed."""
-    import torch
-
     return torch.Generator().manual_seed(seed).get_state()

@@ -1,14 +1,12 @@
 """Bagging: each tree is fitted to the gradient of the loss where all scores are equal, on queries drawn anew."""
 
-from __future__ import annotations
-
 from contextlib import closing
 
 import numpy as np
 
 from podium.data.remote import RemoteQueries
 from podium.numerics.blas import quiet_blas
-from podium.scorers.growing import Growable
+from podium.scorers.growing import Growable, GrowthStart
 from podium.training.base import Fit, Problem, Trainer, mean_of_defined
 from podium.training.boosted_lists import BoostedLists
 from podium.training.boosting import best_constant, unit_scale
@@ -49,7 +47,7 @@ class Bagging(Trainer):
         message, interrupted = f"grew the {scorer.n_trees} trees asked for", False
         bag = _Bag(problem, scorer.query_fraction)
         with quiet_blas(), closing(lists):
-            lists.grow(scorer, validation, 0.0, int(problem.rng.integers(2**31 - 1)))
+            lists.grow(validation, GrowthStart(0.0, int(problem.rng.integers(2**31 - 1))), scorer)
             start = np.full(queries.n_documents, constant, np.float32)
             try:
                 while len(watch.losses) < scorer.n_trees and watch.reason is None:

@@ -32,6 +32,10 @@ class Progress:
     """The metric on the validation queries, if there are any."""
 
 
+Callback = Callable[[Progress], Any] | None
+"""Told of each iteration; it stops the run by returning True."""
+
+
 @dataclass(frozen=True, slots=True)
 class Validation:
     """Validation queries, and the metric that judges a model on them (higher is better)."""
@@ -65,9 +69,7 @@ class Validation:
 
     def rules(self) -> Metric:
         """Return the metric for parts of the queries, which do not know the grades of the others."""
-        from podium.metrics.elsewhere import with_highest_grade
-
-        return with_highest_grade(self.metric, self.queries)
+        return self.metric.for_parts_of(self.queries)
 
 
 def per_query(queries: Queries, scores: np.ndarray, metric: Metric) -> np.ndarray:
@@ -102,7 +104,7 @@ class Problem:
     """Only where the scorer folds it into its model."""
     validation: Validation | None = None
     rng: np.random.Generator = field(default_factory=np.random.default_rng)
-    callback: Callable[[Progress], Any] | None = None
+    callback: Callback = None
     """Called with the progress; returning True stops the training."""
     verbose: int = 0
     init: Model | None = None

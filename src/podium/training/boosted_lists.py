@@ -13,7 +13,7 @@ from podium.data.queries import Queries
 from podium.losses.base import BoundLoss, LossValue
 from podium.metrics.definition import Metric
 from podium.scorers.base import Model
-from podium.scorers.growing import Growable, Network
+from podium.scorers.growing import Growable, GrowthStart
 from podium.training.base import per_query
 
 
@@ -37,8 +37,10 @@ class BoostedLists:
     On a cluster each worker has one of these, and what they return is added up.
     """
 
-    def __init__(self, parts: Sequence[Queries], bounds: Sequence[BoundLoss], newton: bool) -> None:
-        self.parts, self.bounds, self.newton = parts, bounds, newton
+    def __init__(
+        self, parts: Sequence[Queries], bounds: Sequence[BoundLoss], newton: bool, others: Sequence[Queries] = ()
+    ) -> None:
+        self.parts, self.bounds, self.newton, self._others = parts, bounds, newton, others
         self._rows = list(pairwise(np.cumsum([0, *(part.n_documents for part in parts)]).tolist()))
         self._validation: Sequence[Queries] = ()
         self.growth: Any = None
@@ -52,18 +54,10 @@ class BoostedLists:
             total += float(bound.value_and_gradient(scores, parameters=parameters).d_scores.sum(dtype=np.float64))
         return total
 
-    def grow(
-        self,
-        scorer: Growable,
-        validation: Sequence[Queries],
-        constant: float,
-        seed: int,
-        init: Model | None = None,
-        network: Network | None = None,
-    ) -> None:
-        """Start without trees."""
-        self._validation = validation
-        self.growth = scorer.grow(self.parts, validation, constant, seed, init, network)
+    def grow(self, validation: Sequence[Queries], start: GrowthStart, scorer: Growable) -> None:
+        """Start without trees. Validation queries that this process had before, ``others``, come first."""
+        self._validation = [*self._others, *validation]
+        self.growth = scorer.grow(self.parts, self._validation, start)
 
     def loss(self, parameters: np.ndarray) -> tuple[float, np.ndarray]:
         """Return the loss of all queries at the scores so far, and its derivatives by the loss's own parameters."""

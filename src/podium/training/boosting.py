@@ -7,11 +7,11 @@ from contextlib import closing
 
 import numpy as np
 
-from podium.core.parameters import require_choice, require_count
+from podium.core.parameters import choice, count
 from podium.data.remote import RemoteQueries
 from podium.losses.checks import mean_weights
 from podium.numerics.blas import quiet_blas
-from podium.scorers.growing import Growable
+from podium.scorers.growing import Growable, GrowthStart
 from podium.training.base import Fit, Problem, Trainer, mean_of_defined
 from podium.training.boosted_lists import BoostedLists, Evaluation
 from podium.training.boosting_team import BoostingTeam
@@ -43,12 +43,11 @@ class Boosting(Trainer, works_remotely=True):
     Ctrl-C ends the training and keeps what would have been kept had this been the last tree.
     """
 
-    patience: int | None = None
-    select: str = "best"
+    patience: int | None = count(None)
+    select: str = choice("best", "last")
 
     def fit(self, problem: Problem) -> Fit:
-        require_count("patience", self.patience, optional=True)
-        require_choice("select", self.select, ("best", "last"))
+        self.check_parameters()
         scorer = problem.scorer
         if not isinstance(scorer, Growable):
             raise ValueError(f"Boosting grows trees: it needs the scorer Trees, not {type(scorer).__name__}")
@@ -106,7 +105,7 @@ class _BoostingRun:
             constant = self._best_constant() if shifts else 0.0
             seed = int(problem.rng.integers(2**31 - 1))
             validation = [] if problem.validation is None else [problem.validation.queries]
-            self.lists.grow(scorer, validation, constant, seed, problem.init)
+            self.lists.grow(validation, GrowthStart(constant, seed, problem.init), scorer)
             self._evaluate()
         except BaseException:
             self.lists.close()

@@ -1,7 +1,5 @@
 """Boosting on a cluster: every worker grows the same trees on its own queries, the driver adds up what they return."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,7 +10,7 @@ from podium.data.remote import RemoteQueries
 from podium.losses.base import Loss
 from podium.metrics.definition import Metric
 from podium.scorers.base import Model
-from podium.scorers.growing import Growable, Network
+from podium.scorers.growing import Growable, GrowthStart, Network
 from podium.training.boosted_lists import BoostedLists, Evaluation
 
 _ATTEMPTS = 3
@@ -34,18 +32,18 @@ class BoostingTeam:
     def slope(self, constant: float, parameters: np.ndarray) -> float:
         return float(sum(self._team.call("slope", constant, parameters)))
 
-    def grow(self, scorer: Growable, validation: Sequence[Any], constant: float, seed: int, init: Model | None) -> None:
+    def grow(self, validation: Sequence[Any], start: GrowthStart, scorer: Growable) -> None:
         scorer.require_remote()
         team = self._team
         here = [queries for queries in validation if isinstance(queries, Queries)]
         for attempt in range(_ATTEMPTS):
             machines = tuple(team.addresses())
             per_member = [
-                (here if number == 0 else [], Network(machines, number, team.n_threads[number]))
-                for number in range(len(team.parts))
+                (here if number == 0 else [], start._replace(network=Network(machines, number, n_threads)))
+                for number, n_threads in enumerate(team.n_threads)
             ]
             try:
-                team.call("grow_with", scorer, constant, seed, init, per_member=per_member)
+                team.call("grow", scorer, per_member=per_member)
                 return
             except ValueError as error:
                 if "port" not in str(error) or attempt == _ATTEMPTS - 1:
@@ -98,25 +96,6 @@ class BoostingTeam:
         self._team.close()
 
 
-class _Member(BoostedLists):
-    """The queries of one worker, those of the validation set that are there too."""
-
-    def __init__(self, others: Sequence[Queries], *arguments: Any) -> None:
-        super().__init__(*arguments)
-        self._others = others
-
-    def grow_with(
-        self,
-        here: list[Queries],
-        network: Network,
-        scorer: Growable,
-        constant: float,
-        seed: int,
-        init: Model | None,
-    ) -> None:
-        self.grow(scorer, [*self._others, *here], constant, seed, init, network)
-
-
 def _member(
     parts: Sequence[Queries],
     others: Sequence[Queries],
@@ -125,10 +104,10 @@ def _member(
     loss: Loss,
     newton: bool,
     highest_grade: float,
-) -> _Member:
+) -> BoostedLists:
     """Return the state of a worker, made there: numbers and weights are those of its queries in the whole set."""
     bounds = [
         loss.bind(part.targets, part.offsets, query_numbers=own, highest_grade=highest_grade).weighted(factors)
         for part, own, factors in zip(parts, numbers, weights, strict=True)
     ]
-    return _Member(others, parts, bounds, newton)
+    return BoostedLists(parts, bounds, newton, others)

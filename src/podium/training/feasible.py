@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from podium.core.parameters import require_choice, require_number
+from podium.core.parameters import choice, number
 from podium.training.objective import Objective
 from podium.training.stochastic import Epoch, Stochastic
 
@@ -35,20 +35,14 @@ class Feasible(Stochastic):
     optimizer: ClassVar[str] = "sgd"  # type: ignore[misc]
     momentum: ClassVar[float] = 0.0  # type: ignore[misc]
 
-    radius: float | None = None
+    radius: float | None = number(None, above=0)
     epochs: int = 10
     learning_rate: float = 0.5
     decay: float = math.sqrt(0.5)
     batch_size: int = 1
     patience: int | None = None
     restarts: int = 3
-    keep: str = "shrink"
-
-    def _check(self) -> None:
-        super()._check()
-        require_choice("keep", self.keep, ("shrink", "project"))
-        if self.radius is not None:
-            require_number("radius", self.radius, above=0)
+    keep: str = choice("shrink", "project")
 
     def start(self, objective: Objective, rng: np.random.Generator) -> np.ndarray:
         theta = objective.initial()

@@ -4,7 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from podium.core.parameters import require_choice, require_count, require_number
+from podium.core.arrays import Array
+from podium.core.parameters import choice, count, number
 from podium.core.wording import advice
 from podium.numerics.blas import quiet_blas
 from podium.training.base import Fit, Problem, Trainer
@@ -35,15 +36,15 @@ class LBFGS(Trainer, needs_gradient=True, works_remotely=True):
     zero, so weights that vanish are exact zeros.
     """
 
-    max_iter: int = 1000
-    tolerance: float = 1e-8
-    gradient_tolerance: float = 1e-6
-    memory: int = 10
-    select: str = "last"
-    patience: int | None = None
+    max_iter: int = count(1000)
+    tolerance: float = number(1e-8, at_least=0)
+    gradient_tolerance: float = number(1e-6, at_least=0)
+    memory: int = count(10)
+    select: str = choice("last", "best")
+    patience: int | None = count(None)
 
     def fit(self, problem: Problem) -> Fit:
-        self._check()
+        self.check_parameters()
         from scipy.optimize import minimize
 
         model = problem.start_model(problem.rng)
@@ -53,7 +54,7 @@ class LBFGS(Trainer, needs_gradient=True, works_remotely=True):
         start = function.initial()
         best = self.select == "best"
 
-        def value_and_gradient(u: np.ndarray) -> tuple[float, np.ndarray]:
+        def value_and_gradient(u: Array) -> tuple[float, Array]:
             value, gradient = function(split.join(u))
             return split.add_penalty(u, value, gradient)
 
@@ -104,14 +105,6 @@ class LBFGS(Trainer, needs_gradient=True, works_remotely=True):
             best=best,
         )
 
-    def _check(self) -> None:
-        require_count("max_iter", self.max_iter)
-        require_number("tolerance", self.tolerance, at_least=0)
-        require_number("gradient_tolerance", self.gradient_tolerance, at_least=0)
-        require_count("memory", self.memory)
-        require_choice("select", self.select, ("last", "best"))
-        require_count("patience", self.patience, optional=True)
-
 
 def _at_rounding(losses: list[float]) -> bool:
     """Return whether the last iteration gained so little that a line search can fail by rounding alone."""
@@ -124,9 +117,7 @@ class _Split:
     The variables are ``u = (theta with its negative parts cut off, negative parts of the penalized weights)``.
     """
 
-    def __init__(
-        self, l1: np.ndarray | None, n_model: int, loss_bounds: list[tuple[float | None, float | None]]
-    ) -> None:
+    def __init__(self, l1: Array | None, n_model: int, loss_bounds: list[tuple[float | None, float | None]]) -> None:
         n = n_model + len(loss_bounds)
         strength = np.zeros(n)
         if l1 is not None:
@@ -147,17 +138,17 @@ class _Split:
         high = np.append(self.high, np.full(len(self.penalized_weights), np.inf))
         return Bounds(low, high) if np.isfinite(low).any() or np.isfinite(high).any() else None
 
-    def separate(self, theta: np.ndarray) -> np.ndarray:
+    def separate(self, theta: Array) -> Array:
         u = np.concatenate((theta, np.maximum(-theta[self.penalized_weights], 0.0)))
         u[self.penalized_weights] = np.maximum(theta[self.penalized_weights], 0.0)
         return u
 
-    def join(self, u: np.ndarray) -> np.ndarray:
+    def join(self, u: Array) -> Array:
         theta = u[: self.n].copy()
         theta[self.penalized_weights] -= u[self.n :]
         return theta
 
-    def add_penalty(self, u: np.ndarray, value: float, gradient: np.ndarray) -> tuple[float, np.ndarray]:
+    def add_penalty(self, u: Array, value: float, gradient: Array) -> tuple[float, Array]:
         """Return the objective and its gradient in ``u``, including the L1 penalty, which is linear there."""
         both = np.concatenate((gradient, -gradient[self.penalized_weights]))
         both[self.penalized_weights] += self.strength

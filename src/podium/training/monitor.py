@@ -2,13 +2,11 @@
 
 import sys
 import warnings
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
 from podium.scorers.base import SmoothModel
-from podium.training.base import Convergence, Fit, Problem, Progress, Validation
+from podium.training.base import Callback, Convergence, Fit, Problem, Progress, Validation
 
 
 class Watch:
@@ -18,13 +16,7 @@ class Watch:
     """
 
     def __init__(
-        self,
-        validation: Validation | None,
-        callback: Callable[[Progress], Any] | None,
-        verbose: int,
-        *,
-        patience: int | None = None,
-        step: str = "iteration",
+        self, validation: Validation | None, callback: Callback, verbose: int, *, step: str, patience: int | None = None
     ) -> None:
         self.metric = str(validation.metric) if validation else None
         self.callback = callback
@@ -48,7 +40,8 @@ class Watch:
             self.validation.append(judged)
         progress = Progress(len(self.losses), loss, judged)
         if self.verbose > 0:
-            self._print(progress)
+            told = "" if judged is None else f"   {self.metric} {judged:.4f}"
+            print(f"[podium] {self.step} {len(self.losses):4d}   loss {loss:.6g}{told}", file=sys.stderr)
         if self.callback is not None and self.callback(progress) is True:
             self.reason = "stopped by the callback"
         elif self.patience and self.best_iter and len(self.losses) - self.best_iter >= self.patience:
@@ -75,10 +68,6 @@ class Watch:
     def _best_so_far(self) -> None:
         """Called when the present iteration is the best."""
 
-    def _print(self, progress: Progress) -> None:
-        judged = "" if progress.validation is None else f"   {self.metric} {progress.validation:.4f}"
-        print(f"[podium] {self.step} {progress.iteration:4d}   loss {progress.loss:.6g}{judged}", file=sys.stderr)
-
 
 class Monitor(Watch):
     """The last and the best parameters of one run.
@@ -87,9 +76,7 @@ class Monitor(Watch):
     best.
     """
 
-    def __init__(
-        self, problem: Problem, model: SmoothModel, *, patience: int | None = None, step: str = "iteration"
-    ) -> None:
+    def __init__(self, problem: Problem, model: SmoothModel, *, patience: int | None, step: str = "iteration") -> None:
         super().__init__(problem.validation, problem.callback, problem.verbose, patience=patience, step=step)
         self.problem = problem
         self.model = model

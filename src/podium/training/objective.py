@@ -50,19 +50,17 @@ class BlockSums:
         return sums.totals, backward(d_scores)
 
 
+SumsAt = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
+"""Of the model's and the loss's parameters: the blocks' totals and their gradients, by row."""
+
+
 class SummedObjective:
     """Value and gradient over ``theta`` = the model's parameters followed by the loss's own, from sums by block.
 
     ``sums`` returns those of all blocks, in order, wherever they were computed.
     """
 
-    def __init__(
-        self,
-        model: SmoothModel,
-        loss: Loss,
-        sums: Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]],
-        finish: Routine | None,
-    ) -> None:
+    def __init__(self, model: SmoothModel, loss: Loss, sums: SumsAt, finish: Routine | None) -> None:
         self.model = model
         self.loss = loss
         self.n_evaluations = 0

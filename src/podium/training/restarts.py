@@ -4,7 +4,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from podium.core.parameters import require_count
+from podium.core.parameters import count
 from podium.losses.base import Loss
 from podium.scorers.base import Scorer
 from podium.training.base import Fit, Problem, Progress, Trainer
@@ -43,13 +43,13 @@ class Restarts(Trainer):
     """
 
     trainer: Trainer
-    restarts: int = 10
+    restarts: int = count(10)
     candidates: Sequence[tuple[Loss, Scorer]] | None = None
     early_stopping: bool = True
     n_jobs: int | None = None
 
     def fit(self, problem: Problem) -> BestFit:
-        require_count("restarts", self.restarts)
+        self.check_parameters()
         candidates = self.candidates or [(problem.loss, problem.scorer)]
         if len(candidates) > 1 and problem.validation is None:
             raise ValueError(f"choosing between {len(candidates)} settings needs validation queries: give eval_set")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from podium.core.parameters import require_choice, require_count, require_number
+from podium.core.parameters import choice, count, number
 from podium.numerics.blas import quiet_blas
 from podium.numerics.loop import Training
 from podium.numerics.optimizers import OPTIMIZERS, Optimizer, take_step
@@ -19,7 +19,6 @@ __all__ = ["Stochastic"]
 
 LARGEST = 1e50
 """A parameter beyond this has diverged: steps that overshoot double it every time, whatever its scale should be."""
-SCHEDULES = ("constant", "sqrt", "exponential")
 
 
 class Stochastic(Trainer):
@@ -50,15 +49,15 @@ class Stochastic(Trainer):
     ``"momentum"``.
     """
 
-    epochs: int = 100
-    batch_size: int = 1
-    learning_rate: float = 0.01
-    schedule: str = "sqrt"
-    decay: float = math.sqrt(0.5)
-    optimizer: str = "adam"
-    momentum: float = 0.9
-    patience: int | None = 10
-    restarts: int = 1
+    epochs: int = count(100)
+    batch_size: int = count(1)
+    learning_rate: float = number(0.01, above=0)
+    schedule: str = choice("sqrt", "constant", "exponential")
+    decay: float = number(math.sqrt(0.5), above=0)
+    optimizer: str = choice("adam", "momentum", "sgd")
+    momentum: float = number(0.9, at_least=0, below=1)
+    patience: int | None = count(10, optional=True)
+    restarts: int = count(1)
 
     def rate(self, epoch: int) -> float:
         """Return the learning rate of an epoch, counted from 0."""
@@ -77,7 +76,7 @@ class Stochastic(Trainer):
         return CompiledEpoch(objective, self, theta, l1)
 
     def fit(self, problem: Problem) -> Fit:
-        self._check()
+        self.check_parameters()
         runs: list[_StochasticRun] = []
         with quiet_blas():
             for rng in problem.rng.spawn(self.restarts):
@@ -102,19 +101,6 @@ class Stochastic(Trainer):
             interrupted=runs[-1].interrupted,
         )
         return replace(fit, convergence=history)
-
-    def _check(self) -> None:
-        require_count("epochs", self.epochs)
-        require_count("batch_size", self.batch_size)
-        require_number("learning_rate", self.learning_rate, above=0)
-        require_choice("schedule", self.schedule, SCHEDULES)
-        require_number("decay", self.decay, above=0)
-        require_choice("optimizer", self.optimizer, OPTIMIZERS)
-        require_number("momentum", self.momentum, at_least=0)
-        if self.momentum >= 1:
-            raise ValueError(f"momentum must be below 1; got {self.momentum!r}")
-        require_count("patience", self.patience, optional=True)
-        require_count("restarts", self.restarts)
 
 
 class _StochasticRun:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from podium.core.later import polars as pl
 from podium.core.limits import limit
 from podium.core.texts import as_texts
 from podium.data.io.files import NEWLINE, FilePath, Source, first_bytes, text_pieces, too_long_a_line
@@ -88,8 +89,6 @@ def _table_pieces(
 
 
 def _csv_frames(path: FilePath, names: Mapping[str, Any]) -> Iterator[tuple[Any, int]]:
-    import polars as pl
-
     header, top = csv_header(path), b""
     for content, lines_before, read in _whole_lines(path, quotes=True):
         top = top or content.partition(NEWLINE)[0] + NEWLINE
@@ -106,8 +105,6 @@ def _is_empty(column: Any) -> bool:
 
 
 def _parquet_frames(path: FilePath, names: Mapping[str, Any]) -> Iterator[tuple[Any, int]]:
-    import polars as pl
-
     size = Path(path).stat().st_size
     check_parquet(path)
     with broken_is_an_error(path):

@@ -127,14 +127,9 @@ class Source:
 
     def error_at(self, position: int, message: str) -> ValueError:
         """Return an error that names file and line."""
-        line = (
-            self.lines_before
-            + 1
-            + sum(
-                int(np.count_nonzero(self.span(start, min(start + _PIECE, position)) == ord("\n")))
-                for start in range(self.start, position, _PIECE)
-            )
-        )
+        starts = range(self.start, position, _PIECE)
+        pieces = (self.span(start, min(start + _PIECE, position)) for start in starts)
+        line = self.lines_before + 1 + sum(int(np.count_nonzero(piece == ord("\n"))) for piece in pieces)
         return ValueError(f"{self.path}:{line}: {message}")
 
     def token_at(self, position: int, longest: int = 40) -> str:
@@ -241,19 +236,13 @@ def _unpacked(file: IO[bytes], path: FilePath, block_size: int = 1 << 20) -> Ite
             while block := unpacked.read(block_size):
                 total += len(block)
                 if total > allowed:
-                    raise _TooMuchError
+                    raise ValueError(
+                        f"{path}: this gzip file unpacks to more than {allowed >> 20} MB, many times its size; "
+                        + raise_limit("PODIUM_MAX_MB", 4 * (allowed >> 20))
+                    )
                 yield block
     except (EOFError, OSError, zlib.error) as error:
         raise ValueError(f"{path}: broken gzip file: {error}") from None
-    except _TooMuchError:
-        raise ValueError(
-            f"{path}: this gzip file unpacks to more than {allowed >> 20} MB, many times its size; "
-            + raise_limit("PODIUM_MAX_MB", 4 * (allowed >> 20))
-        ) from None
-
-
-class _TooMuchError(Exception):
-    pass
 
 
 def _frozen(content: bytes | memoryview) -> np.ndarray:

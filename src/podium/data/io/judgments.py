@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from podium.core.later import polars as pl
 from podium.core.texts import text_array
 from podium.core.wording import advice
 from podium.data.frames import require_columns
@@ -109,8 +110,6 @@ def read_judgments(
     path: FilePath, qid: str | None = None, label: str | None = None, document_id: str | None = None
 ) -> Qrels:
     """Read TREC qrels, or a table whose columns have these names, or usual ones."""
-    import polars as pl
-
     if not (qid or label or document_id) and _is_qrels(path):
         qrels = read_qrels(path)
         judged = qrels.grades >= 0
@@ -163,10 +162,8 @@ def _column(frame: Any, what: str, given: str | None) -> str:
 
 
 def _grades(qrels: Qrels) -> dict[tuple[str, str], float]:
-    ids = zip(qrels.qids.tolist(), qrels.document_ids.tolist(), strict=True)
-    return {
-        (str(query), str(document)): grade for (query, document), grade in zip(ids, qrels.grades.tolist(), strict=True)
-    }
+    rows = zip(qrels.qids.tolist(), qrels.document_ids.tolist(), qrels.grades.tolist(), strict=True)
+    return {(str(query), str(document)): grade for query, document, grade in rows}
 
 
 def _nothing_found(pairs: list[tuple[str, str]], grades: dict[tuple[str, str], float], name: str) -> str:

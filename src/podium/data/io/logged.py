@@ -11,8 +11,6 @@ A row says its query itself. A response belongs to the query that is found first
 log or a named query called ``qid:ID``.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from array import array
@@ -220,20 +218,23 @@ def _document_id() -> str:
     return advice("document_id=", "--document-field")
 
 
-def _query_options() -> str:
-    return advice("query= or query_pattern=", "--query or --query-pattern")
+def _query(*candidates: Any) -> str:
+    """Return the first query id that there is."""
+    found = next((given for given in candidates if given is not None), None)
+    if found is None:
+        options = advice("query= or query_pattern=", "--query or --query-pattern")
+        raise ValueError(f"the response does not say its query: {_HOW_TO_NAME}{options}")
+    return _id(found, "query")
 
 
 def _solr_rows(documents: Sequence[Any], query: str | None, source: Source) -> Iterator[_Row]:
     for document in documents:
         how = f"name another field with {_document_id()}"
         name = _id(_field(document, source.document_id or "id", how), "document")
-        found = query if query is not None else _only(document.get(source.qid))
-        if found is None:
-            raise ValueError(f"the response does not say its query: {_HOW_TO_NAME}{_query_options()}")
+        found = _query(query, _only(document.get(source.qid)))
         hint = f"ask for it with fl={source.document_id or 'id'},{source.features}, or name it with "
         hint += advice("features=", "--features-field")
-        yield _id(found, "query"), name, _features(_field(document, source.features, hint))
+        yield found, name, _features(_field(document, source.features, hint))
 
 
 def _opensearch_rows(response: Mapping[str, Any], query: str | None, source: Source) -> Iterator[_Row]:
@@ -254,14 +255,8 @@ def _opensearch_rows(response: Mapping[str, Any], query: str | None, source: Sou
                 if clash is not None:
                     raise ValueError(f"the hit {name!r} has the feature {clash!r} in two logs: ask for one of them")
                 features.update(logged)
-        named = query
-        if named is None:
-            named = next((text.removeprefix(_NAMED) for text in names if text.startswith(_NAMED)), None)
-        if named is None:
-            named = _only(inner.get(source.qid))
-        if named is None:
-            raise ValueError(f"the response does not say its query: {_HOW_TO_NAME}{_query_options()}")
-        yield _id(named, "query"), name, features
+        named = next((text.removeprefix(_NAMED) for text in names if text.startswith(_NAMED)), None)
+        yield _query(query, named, _only(inner.get(source.qid))), name, features
 
 
 def _features(value: Any) -> Mapping[str, Any] | Sequence[Any]:

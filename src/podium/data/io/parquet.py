@@ -7,25 +7,19 @@ from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from podium.core.later import polars as pl
 from podium.data.io.files import FilePath, open_file
 from podium.data.io.parquet_footer import MAGIC as MAGIC
 from podium.data.io.parquet_footer import check_footer
 from podium.data.io.parquet_trial import try_reading
 
-if TYPE_CHECKING:
-    import polars
-
-
 _checked: deque[tuple[int, ...]] = deque(maxlen=16)
 """The state of the files that were found sound."""
 
 
-def read_parquet(path: FilePath, columns: list[str] | None = None) -> polars.DataFrame:
+def read_parquet(path: FilePath, columns: list[str] | None = None) -> pl.DataFrame:
     """Read a Parquet file, or some of its columns."""
-    import polars as pl
-
     check_parquet(path)
     with broken_is_an_error(path):
         return pl.read_parquet(Path(path), columns=columns)
@@ -33,8 +27,6 @@ def read_parquet(path: FilePath, columns: list[str] | None = None) -> polars.Dat
 
 def parquet_columns(path: FilePath) -> list[str]:
     """Return the names of a Parquet file's columns."""
-    import polars as pl
-
     check_parquet(path)
     with broken_is_an_error(path):
         return list(pl.read_parquet_schema(Path(path)))
@@ -57,8 +49,6 @@ def check_parquet(path: FilePath) -> None:
 @contextmanager
 def broken_is_an_error(path: FilePath) -> Iterator[None]:
     """Turn whatever polars does about a broken file into a ValueError that names it."""
-    import polars as pl
-
     try:
         yield
     except (pl.exceptions.PolarsError, OSError, MemoryError) as error:

@@ -5,8 +5,6 @@ process. So the footer, a structure in Thrift's compact protocol, is first read 
 https://parquet.apache.org/docs/file-format/metadata/.
 """
 
-from __future__ import annotations
-
 from typing import IO, Any
 
 from podium.core.limits import allowed_bytes, raise_limit

@@ -5,8 +5,6 @@ which ends the process: no exception, nothing to catch. So another process reads
 time. It is started with the first file and used for all others.
 """
 
-from __future__ import annotations
-
 import atexit
 import json
 import os

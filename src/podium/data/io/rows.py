@@ -1,7 +1,5 @@
 """Dividing the rows of a data file among other files, as they are, whatever else they hold."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
@@ -10,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from podium.data.frames import require_columns
-from podium.data.grouping import group_by_query
+from podium.data.grouping import as_ids, number_by_first_appearance
 from podium.data.io.files import FilePath, first_bytes, read_bytes, writing
 from podium.data.io.formats import is_table
 from podium.data.io.letor.reader import read_letor
@@ -32,13 +30,7 @@ def query_of_row(path: FilePath, qid: str | None = None) -> np.ndarray:
     frame = read_frame(path, [qid])
     with naming(path):
         require_columns(frame, [qid])
-        _, offsets, order = group_by_query(frame[qid].to_numpy(), frame.height)
-    numbers = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
-    if order is None:
-        return numbers
-    found = np.empty_like(numbers)
-    found[order] = numbers
-    return found
+        return number_by_first_appearance(as_ids(frame[qid].to_numpy(), "query id"))[0]
 
 
 def divide_rows(path: FilePath, part: np.ndarray, outs: Sequence[FilePath]) -> None:

@@ -14,9 +14,10 @@ from urllib.parse import quote
 
 import numpy as np
 
+from podium.core.later import polars as pl
 from podium.core.texts import as_texts
-from podium.data.io.files import FilePath
-from podium.data.io.trec import Run, write_lines
+from podium.data.io.files import FilePath, writing
+from podium.data.io.trec import Run, add_lines
 
 _UNFIT = re.compile(r"\s|^$")
 
@@ -88,8 +89,6 @@ def scores_in(run: Run, documents: ListedDocuments) -> FoundScores:
     >>> found.scores.tolist(), found.n_missing, found.n_unknown
     ([-0.5, 0.5], 1, 1)
     """
-    import polars as pl
-
     number = documents.query_of_document()
     qids = documents.run_qids()
     text = {"qid": pl.String, "document": pl.String}
@@ -119,7 +118,8 @@ def write_scores(path: FilePath, documents: ListedDocuments, scores: np.ndarray,
     """Write scores as a run, completely or not at all."""
     qids = documents.run_qids()
     number = documents.query_of_document()
-    write_lines(path, number, [qids[q] for q in number.tolist()], documents.run_ids(), scores, tag)
+    with writing(path) as file:
+        add_lines(file, number, [qids[q] for q in number.tolist()], documents.run_ids(), scores, tag)
 
 
 def file_names(names: list[str]) -> dict[str, str]:

@@ -9,20 +9,18 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from podium.core.feature_names import feature_identifier
+from podium.core.later import polars as pl
 from podium.core.limits import limit
 from podium.core.wording import LeftOutWarning, advice
 from podium.data.frames import as_numbers, as_table, as_values, require_columns, require_numbers
 from podium.data.io.files import FilePath, decoded, first_bytes, first_line, flat_paths, read_bytes, writing
 from podium.data.io.parquet import MAGIC, broken_is_an_error, check_parquet, read_parquet
 from podium.data.queries import Queries
-
-if TYPE_CHECKING:
-    import polars
 
 __all__ = ["read_table", "write_table"]
 
@@ -66,8 +64,6 @@ def queries_of_tables(
     tables: Sequence[Table], *, qid: str, label: str | None, document_id: str | None, features: Sequence[str] | None
 ) -> Queries:
     """Return the queries in tables with the same columns; parameters are those of :func:`read_table`."""
-    import polars as pl
-
     files = [table.path for table in tables]
     if document_id == DOCUMENT_ID and not all(DOCUMENT_ID in table.columns for table in tables):
         document_id = None
@@ -112,19 +108,17 @@ class Table(NamedTuple):
     """Its name, for messages, and where its columns are."""
     schema: Mapping[str, Any]
     height: int
-    frame: polars.DataFrame | None
+    frame: pl.DataFrame | None
 
     @property
     def columns(self) -> list[str]:
         return list(self.schema)
 
-    def read(self, names: Sequence[str]) -> polars.DataFrame:
+    def read(self, names: Sequence[str]) -> pl.DataFrame:
         return read_parquet(self.path, list(names)) if self.frame is None else self.frame.select(names)
 
 
 def _open_table(path: FilePath, id_columns: Sequence[str | None]) -> Table:
-    import polars as pl
-
     if not first_bytes(path).startswith(MAGIC):
         frame = read_frame(path, id_columns)
         return Table(path, frame.schema, frame.height, frame)
@@ -139,8 +133,6 @@ def _matrix(tables: Sequence[Table], features: Sequence[str]) -> np.ndarray:
 
     A Parquet file is read some columns at a time, so that there is little beyond the matrix itself.
     """
-    import polars as pl
-
     single = all(table.schema[name] == pl.Float32 for table in tables for name in features)
     ends = np.cumsum([table.height for table in tables])
     matrix = np.empty((int(ends[-1]), len(features)), np.float32 if single else np.float64)
@@ -176,8 +168,6 @@ def _columns_with_numbers(tables: Sequence[Table], named: Sequence[str]) -> list
 
 
 def _has_numbers(table: Table, name: str) -> bool:
-    import polars as pl
-
     if table.schema[name] != pl.String:
         return True  # or an error: dates, say, are neither numbers nor text
     return bool(table.read([name])[name].str.strip_chars().cast(pl.Float64, strict=False).is_not_null().any())
@@ -190,8 +180,6 @@ def write_table(queries: Queries, path: FilePath) -> None:
     ``feature_1``, ``feature_2``, … Rows are in the grouped order. The file is written completely or not at all, as a
     gzip file if its name ends in ``.gz``.
     """
-    import polars as pl
-
     features = queries.features if isinstance(queries.features, np.ndarray) else queries.features.toarray()
     names = [feature_identifier(j, queries.feature_names) for j in range(queries.n_features)]
     columns: dict[str, Any] = {"qid": queries.qids[queries.query_of_document]}
@@ -223,8 +211,6 @@ def read_times(path: FilePath, column: str, qid: str = "qid") -> tuple[list[str]
 
     The column may hold numbers, dates or text that sorts by time (ISO 8601). A query's time is that of its latest row.
     """
-    import polars as pl
-
     frame = read_frame(path, [qid])
     with naming(path):
         require_columns(frame, [qid, column])
@@ -245,7 +231,7 @@ def naming(*paths: FilePath) -> Iterator[None]:
         raise ValueError(f"{', '.join(map(str, paths))}: {error}") from None
 
 
-def read_frame(path: FilePath, id_columns: Sequence[str | None] | None) -> polars.DataFrame:
+def read_frame(path: FilePath, id_columns: Sequence[str | None] | None) -> pl.DataFrame:
     """Read a CSV or Parquet file; these columns of a CSV file, or all if None, are text whatever they look like."""
     if first_bytes(path).startswith(MAGIC):
         return read_parquet(path)
@@ -259,10 +245,8 @@ def read_csv(
     header: tuple[str, list[str]],
     id_columns: Sequence[str | None] | None,
     lines_before: int = 0,
-) -> polars.DataFrame:
+) -> pl.DataFrame:
     """Return the table in the content of a CSV file, header included, which may begin after so many lines of it."""
-    import polars as pl
-
     separator, names = header
     # Ids are text: read as numbers, "007" and "7" would be one.
     overrides = {name: pl.String for name in names if id_columns is None or name in id_columns}
@@ -326,10 +310,8 @@ def _describe_bad_line(path: FilePath, text: str, separator: str, n_columns: int
     return ""
 
 
-def integers_if_plain(ids: polars.Series) -> polars.Series:
+def integers_if_plain(ids: pl.Series) -> pl.Series:
     """Convert text ids to integers if all of them are written as those integers would be."""
-    import polars as pl
-
     if ids.dtype != pl.String:
         return ids
     integers = ids.cast(pl.Int64, strict=False)

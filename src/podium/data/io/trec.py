@@ -8,16 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 import numpy as np
 
+from podium.core.arrays import Array
+from podium.core.later import polars as pl
 from podium.core.texts import as_texts, text_array
 from podium.data.io.files import FilePath, read_text, writing
 from podium.data.queries import Queries
-
-if TYPE_CHECKING:
-    import polars
 
 __all__ = ["Run", "read_qrels", "read_run", "write_run"]
 
@@ -28,9 +27,9 @@ _BLANK, _TOKEN = r"[ \t\v\f\r]", r"[^ \t\v\f\r]"
 class Qrels:
     """Grades of judged documents, one entry per line of the file."""
 
-    qids: np.ndarray
-    document_ids: np.ndarray
-    grades: np.ndarray
+    qids: Array
+    document_ids: Array
+    grades: Array
     """(n,) float64; negative grades mark documents that were not judged."""
 
 
@@ -41,9 +40,9 @@ class Run:
     :func:`podium.read_run` reads one; :func:`podium.evaluate` and :func:`podium.compare` take it.
     """
 
-    qids: np.ndarray
-    document_ids: np.ndarray
-    scores: np.ndarray
+    qids: Array
+    document_ids: Array
+    scores: Array
     """(n,) float64, finite."""
     tag: str = "run"
 
@@ -56,14 +55,14 @@ class JudgedRun:
     −inf: they count in ideal rankings and totals, but not in the ranking.
     """
 
-    labels: np.ndarray
+    labels: Array
     """(n,) float64; 0 for documents without a judgment."""
-    scores: np.ndarray
+    scores: Array
     """(n,) float64; −inf for documents that were not retrieved."""
-    offsets: np.ndarray
-    qids: np.ndarray
-    document_ids: np.ndarray
-    judged: np.ndarray
+    offsets: Array
+    qids: Array
+    document_ids: Array
+    judged: Array
     """(n,) bool; trec_eval takes documents with a negative grade as not judged."""
     queries_not_in_run: tuple[str, ...]
     """Judged queries without a retrieved document: dropped, or, if ``complete``, included with nothing retrieved."""
@@ -103,8 +102,6 @@ def judged_run(qrels: Qrels, run: Run, *, complete: bool = False) -> JudgedRun:
     >>> joined.document_ids.tolist(), joined.labels.tolist(), joined.scores.tolist()
     (['b', 'c', 'a'], [1.0, 0.0, 2.0], [0.5, 0.7, -inf])
     """
-    import polars as pl
-
     judged = _frame(qrels, label=qrels.grades).with_row_index("judged_row")
     found = _frame(run, score=run.scores).with_row_index("found_row")
     queries = judged.select(pl.col("qid").unique(maintain_order=True))
@@ -153,22 +150,10 @@ def add_to_run(file: IO[bytes], queries: Queries, scores: Any, tag: str) -> None
         documents = queries.group(np.arange(1, queries.n_documents + 1))
     number = queries.query_of_document
     qids = as_texts(queries.qids)
-    _add_lines(file, number, [qids[q] for q in number.tolist()], as_texts(documents), scores, tag)
+    add_lines(file, number, [qids[q] for q in number.tolist()], as_texts(documents), scores, tag)
 
 
-def write_lines(
-    path: FilePath, number: np.ndarray, qids: list[str], documents: list[str], scores: np.ndarray, tag: str
-) -> None:
-    """Write a run, given the number and id of each document's query, ids and finite scores."""
-    with writing(path) as file:
-        _add_lines(file, number, qids, documents, scores, tag)
-
-
-def _add_lines(
-    file: IO[bytes], number: np.ndarray, qids: list[str], documents: list[str], scores: np.ndarray, tag: str
-) -> None:
-    import polars as pl
-
+def add_lines(file: IO[bytes], number: Array, qids: list[str], documents: list[str], scores: Array, tag: str) -> None:
     text = {"query": pl.String, "document": pl.String}
     frame = pl.DataFrame({"number": number, "query": qids, "document": documents}, schema_overrides=text)
     for what, texts in (("query id", frame["query"]), ("document id", frame["document"]), ("tag", pl.Series([tag]))):
@@ -185,17 +170,13 @@ def _add_lines(
     lines.write_csv(file, include_header=False, quote_style="never")
 
 
-def _frame(lines: Qrels | Run, **numbers: np.ndarray) -> polars.DataFrame:
-    import polars as pl
-
+def _frame(lines: Qrels | Run, **numbers: Array) -> pl.DataFrame:
     ids = {"qid": lines.qids.tolist(), "document": lines.document_ids.tolist()}
     return pl.DataFrame(ids | numbers, schema_overrides=dict.fromkeys(ids, pl.String))
 
 
-def _read_lines(path: FilePath, columns: str, number: str) -> polars.DataFrame:
+def _read_lines(path: FilePath, columns: str, number: str) -> pl.DataFrame:
     """Read lines of whitespace-separated columns, one of them finite numbers; a document occurs once per query."""
-    import polars as pl
-
     names = columns.split()
     text = read_text(path)
     lines = pl.DataFrame({"line": text.split("\n")}).with_row_index("position", offset=1)
@@ -206,7 +187,7 @@ def _read_lines(path: FilePath, columns: str, number: str) -> polars.DataFrame:
     table = lines.with_columns(pl.col("line").str.extract_groups(pattern).struct.unnest())
     values = table[number].cast(pl.Float64, strict=False)
 
-    def refuse(bad: polars.Series, describe: Callable[[dict[str, Any]], str]) -> None:
+    def refuse(bad: pl.Series, describe: Callable[[dict[str, Any]], str]) -> None:
         if bad.any():
             row = table.row(bad.arg_max(), named=True)
             raise ValueError(f"{path}:{row['position']}: {describe(row)}")
@@ -219,12 +200,10 @@ def _read_lines(path: FilePath, columns: str, number: str) -> polars.DataFrame:
     return table.with_columns(values)
 
 
-def _strings(column: polars.Series) -> np.ndarray:
+def _strings(column: pl.Series) -> Array:
     return text_array(column.to_list())
 
 
-def _repeats(pairs: polars.DataFrame) -> polars.Series:
+def _repeats(pairs: pl.DataFrame) -> pl.Series:
     """Return, for each row, whether its query and document occurred before."""
-    import polars as pl
-
     return ~pairs.select(pl.struct("query", "document").is_first_distinct()).to_series()

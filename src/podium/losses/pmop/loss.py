@@ -2,10 +2,17 @@
 
 Grades split a query's documents into X_1 ≻ X_2 ≻ … ≻ X_K, best first. Stage k picks the subset X_k out of what remains,
 R_k = X_k ∪ … ∪ X_K, with probability proportional to its potential Φ among all subsets that could have been picked.
-This file has the arithmetic potential, the mean of the documents' e^s ("full decomposition"), which takes linear time:
+Here are the arithmetic potential, the mean of the documents' e^s ("full decomposition"), which takes linear time:
 
     log p(X_k | R_k) = log Σ_{X_k} e^s − log Σ_{R_k} e^s − log(C_k |X_k|),    C_k = (2^{N_k} − 1) / N_k,  N_k = |R_k|
     ∂ log p / ∂s_i   = e^{s_i} / Σ_{X_k(i)} e^s − Σ_{k ≤ k(i)} e^{s_i} / Σ_{R_k} e^s
+
+and the geometric one, Φ(X) = exp(mean of s over X):
+
+    −log p = Σ_k [ log Σ_{∅≠S⊆R_k} exp(mean_S s) − mean_{X_k} s ]
+
+The sum over subsets, which the paper samples, is exact here (:mod:`podium.numerics.subsets.sums`): O(N³) for a stage
+with N documents left. On two documents this model is Davidson's with ν = 1.
 
 Truyen, Phung and Venkatesh, "Probabilistic models over ordered partitions with applications in document ranking and
 collaborative filtering", SDM 2011.
@@ -17,18 +24,14 @@ from typing import Any
 
 import numpy as np
 
-from podium.core.arrays import Array
-from podium.core.parameters import require_choice, require_count
-from podium.losses.base import LabeledLists, Loss
+from podium.core.parameters import choice, count, require_choice
+from podium.losses.base import Array, Derivatives, Kernel, LabeledLists, Loss, OneList, njit
 from podium.losses.pmop.backward import backward
-from podium.losses.pmop.geometric import pmop_geometric
 from podium.losses.pmop.sampled import Chains, kernel_for_user_potential, pmop_sampled
-from podium.numerics.compiling import Kernel, njit
-from podium.numerics.elementary import FAST, SAFE_RANGE, all_finite, exp, extent
+from podium.numerics.elementary import FAST, SAFE_RANGE, exp, extent
 from podium.numerics.grades import Groups, own_groups
-from podium.numerics.kernels import Derivatives, OneList
 from podium.numerics.subsets.sampling import ARITHMETIC, GEOMETRIC
-from podium.numerics.subsets.sums import LONGEST
+from podium.numerics.subsets.sums import LONGEST, log_subset_sum
 
 __all__ = ["PMOPLoss"]
 
@@ -72,12 +75,12 @@ class PMOPLoss(Loss, keeps_float32=True, sums_documents=True, cost="n (geometric
     """
 
     potential: Any = "arithmetic"
-    method: str = "exact"
-    steps: int = 1
+    method: str = choice("exact", "gibbs", "mh")
+    steps: int = count(1)
     proposal_correction: bool = True
     random_state: int = 0
     average: bool = True
-    factorization: str = "forward"
+    factorization: str = choice("forward", "backward")
 
     @property
     def has_gradient(self) -> bool:  # type: ignore[override]
@@ -123,9 +126,6 @@ class PMOPLoss(Loss, keeps_float32=True, sums_documents=True, cost="n (geometric
         return prepared._replace(streams=data.streams(self.random_state, epoch))
 
     def _check(self, data: LabeledLists) -> None:
-        require_choice("method", self.method, ("exact", "gibbs", "mh"))
-        require_choice("factorization", self.factorization, ("forward", "backward"))
-        require_count("steps", self.steps)
         if callable(self.potential):
             if self.method == "exact":
                 raise ValueError('a potential of one\'s own has no known sum over subsets: use method="gibbs" or "mh"')
@@ -155,8 +155,6 @@ def _log_constants(groups: Groups) -> Array:
 def pmop(given: OneList, prepared: Any, out: Derivatives) -> float:
     groups, constants = prepared
     order, bounds = own_groups(groups, given)
-    if not all_finite(given.scores):
-        return np.nan  # the caller says which query it is
     low, high = extent(given.scores)
     if high - low <= SAFE_RANGE:
         return constants[given.query] + _plain(given.scores, order, bounds, high, out.gradient, out.curvature)
@@ -218,4 +216,23 @@ def in_logarithms(scores: Array, order: Array, bounds: Array, gradient: Array, c
             gradient[i] = math.exp(s + inverse) - math.exp(s - chosen[k])
             if len(curvature) > 0:
                 curvature[i] = math.exp(s + inverse) - math.exp(2.0 * s + inverse_squared)
+    return value
+
+
+@njit(error_model="numpy")
+def pmop_geometric(given: OneList, prepared: Any, out: Derivatives) -> float:
+    scores, n = given.scores, len(given.scores)
+    order, bounds = own_groups(prepared[0], given)
+    by_grade, result = scores[order].astype(np.float64), np.zeros(n)
+    derivative, membership = np.empty(n), np.empty(n)
+    value = 0.0
+    for k in range(len(bounds) - 1):
+        first_left, size = bounds[k], bounds[k + 1] - bounds[k]
+        left = by_grade[first_left:]
+        value += log_subset_sum(left, derivative[first_left:], membership[first_left:])
+        result[first_left:] += derivative[first_left:]
+        for i in range(first_left, bounds[k + 1]):
+            value -= by_grade[i] / size
+            result[i] -= 1.0 / size
+    out.gradient[order] = result
     return value

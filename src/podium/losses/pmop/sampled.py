@@ -12,10 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from podium.numerics.compiling import Kernel, njit, uncompiled, with_globals
-from podium.numerics.elementary import all_finite
+from podium.losses.base import Derivatives, Kernel, OneList, njit
+from podium.numerics.compiling import uncompiled, with_globals
 from podium.numerics.grades import Groups, own_groups
-from podium.numerics.kernels import Derivatives, OneList
 from podium.numerics.subsets.sampling import add_potential_slope, fill_terms, gibbs_sweep, metropolis_step
 from podium.numerics.subsets.user_potentials import chain_for
 
@@ -39,8 +38,6 @@ class Chains(NamedTuple):
 @njit(error_model="numpy")
 def pmop_sampled(given: OneList, prepared: Chains, out: Derivatives) -> float:
     scores, n, potential = given.scores, len(given.scores), prepared.potential
-    if not all_finite(scores):
-        return np.nan  # the caller says which query it is
     order, bounds = own_groups(prepared.groups, given)
     stream = prepared.streams[given.query : given.query + 1].copy()
     by_grade, result, terms = scores[order].astype(np.float64), np.zeros(n), np.empty(n)

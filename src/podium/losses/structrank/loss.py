@@ -18,23 +18,11 @@ from typing import Any
 
 import numpy as np
 
-from podium.core.parameters import require_choice
-from podium.losses.base import LabeledLists, Loss
+from podium.core.parameters import choice
+from podium.losses.base import Derivatives, LabeledLists, Loss, OneList, njit
+from podium.losses.structrank import sums
 from podium.losses.structrank.order_graph import OrderGraph, Terms, draw_terms, order_graph
-from podium.losses.structrank.sums import (
-    Slopes,
-    SomeEdges,
-    Weights,
-    drawn_terms,
-    edges_full,
-    edges_none,
-    graded_full,
-    graded_none,
-)
-from podium.numerics.compiling import njit
-from podium.numerics.elementary import all_finite
 from podium.numerics.grades import own_groups
-from podium.numerics.kernels import Derivatives, OneList
 from podium.numerics.pairs.graded import GradedList
 from podium.numerics.pairs.grid import spacing
 
@@ -49,30 +37,27 @@ _SMALLEST_WEIGHT = 1e-12  # of w1 and w2, where the grid's spacing is divided by
 def structrank(given: OneList, prepared: Any, out: Derivatives) -> float:
     scores, q, parameters = given.scores, given.query, given.parameters
     (groups, edges), terms, topology, logistic_spacing, normalize = prepared
-    if not all_finite(scores):
-        return np.nan  # the caller says which query it is
-    w = Weights(parameters[0], parameters[1]) if len(parameters) > 0 else Weights(1.0, 1.0)
+    w = sums.Weights(parameters[0], parameters[1]) if len(parameters) > 0 else sums.Weights(1.0, 1.0)
     h = logistic_spacing / max(w.w1, w.w2 if topology == _FULL else w.w1, _SMALLEST_WEIGHT)
-    slopes = Slopes(np.zeros(len(scores)), np.zeros(2), np.zeros(1))
+    slopes = sums.Slopes(np.zeros(len(scores)), np.zeros(2), np.zeros(1))
     if topology == _RANDOM:
         here = slice(terms.first[q], terms.first[q + 1])
-        value, total = drawn_terms(scores, terms.documents[here], terms.weight[here], w, slopes)
+        value, total = sums.drawn_terms(scores, terms.documents[here], terms.weight[here], w, slopes)
     elif len(edges.first) > 0:
         here = slice(edges.first[q], edges.first[q + 1])
-        some = SomeEdges(edges.winner[here], edges.loser[here], edges.weight[here])
+        some = sums.SomeEdges(edges.winner[here], edges.loser[here], edges.weight[here])
         if topology == _FULL:
-            value, total = edges_full(scores, some, w, h, slopes)
+            value, total = sums.edges_full(scores, some, w, h, slopes)
         else:
-            value, total = edges_none(scores, some, w.w1, slopes)
+            value, total = sums.edges_none(scores, some, w.w1, slopes)
     else:
         order, bounds = own_groups(groups, given)
         if topology == _FULL:
-            value, total = graded_full(GradedList(scores, order, bounds), w, h, slopes)
+            value, total = sums.graded_full(GradedList(scores, order, bounds), w, h, slopes)
         else:
-            value, total = graded_none(GradedList(scores, order, bounds), w.w1, h, slopes)
+            value, total = sums.graded_none(GradedList(scores, order, bounds), w.w1, h, slopes)
     scale = 0.0 if total == 0.0 else 1.0 / total if normalize else 1.0
-    for i in range(len(scores)):
-        out.gradient[i] = slopes.scores[i] * scale
+    out.gradient[:] = slopes.scores * scale
     for p in range(len(out.d_parameters)):
         out.d_parameters[p] = slopes.weights[p] * scale
     return value * scale
@@ -114,7 +99,7 @@ class StructRankLoss(Loss, convex=True, accepts_preferences=True):
 
     kernel = structrank
 
-    topology: str = "full"
+    topology: str = choice(*_TOPOLOGIES)
     normalize: bool = True
     tolerance: float = 1e-6
     learn_weights: bool = True
@@ -130,7 +115,6 @@ class StructRankLoss(Loss, convex=True, accepts_preferences=True):
         return [(1e-6, None)] * self.n_parameters
 
     def prepare(self, data: LabeledLists) -> tuple[Any, ...]:
-        require_choice("topology", self.topology, _TOPOLOGIES)
         graph = order_graph(data.labels, data.offsets)
         settings = (_TOPOLOGIES.index(self.topology), spacing(self.tolerance), self.normalize)
         return graph, self._terms(graph, data, 0), *settings

@@ -8,8 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from podium.core.arrays import Array
-from podium.numerics.compiling import njit
+from podium.numerics.compiling import Array, njit
 from podium.numerics.elementary import FAST, exp, log
 from podium.numerics.grades import unequal_pairs
 from podium.numerics.pairs.crossing import crossing, crossing_cost, new_points, over_grades

@@ -8,15 +8,14 @@ then (j − 1)(r − 1)/(m − 1) of those before it are expected to be: its par
 """
 
 from podium.metrics.family import family
-from podium.metrics.ranked import RankedList, ranked_list, tie_group
+from podium.metrics.ranked import RankedList, tie_group
 from podium.numerics.compiling import njit
 
 
 @family(
     "map", "average precision", aliases=("ap",), name_with_cutoff="ap", normalized=True, no_relevant="no_relevant_ap"
 )
-def average_precision(address: int, cutoff: int, parameter: float) -> float:
-    shown = ranked_list(address)
+def average_precision(shown: RankedList, cutoff: int, parameter: float) -> float:
     depth = min(cutoff, len(shown.grades))
     divisor = min(shown.n_relevant, cutoff) if shown.rules.ap_divides_by_min else shown.n_relevant
     if not shown.tied:

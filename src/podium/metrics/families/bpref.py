@@ -10,7 +10,7 @@ C. Buckley, E. Voorhees: Retrieval evaluation with incomplete information, SIGIR
 """
 
 from podium.metrics.family import family
-from podium.metrics.ranked import ranked_list, tie_group
+from podium.metrics.ranked import RankedList, tie_group
 
 
 @family(
@@ -20,8 +20,7 @@ from podium.metrics.ranked import ranked_list, tie_group
     normalized=True,
     judged_only=True,
 )
-def bpref(address: int, cutoff: int, parameter: float) -> float:
-    shown = ranked_list(address)
+def bpref(shown: RankedList, cutoff: int, parameter: float) -> float:
     n_relevant = shown.n_relevant
     most = max(min(len(shown.grades) - n_relevant, n_relevant), 1)
     total = 0.0

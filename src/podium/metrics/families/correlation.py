@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from podium.metrics.family import family
-from podium.metrics.ranked import RankedList, ranked_list
+from podium.metrics.ranked import RankedList
 from podium.numerics.compiling import njit
 from podium.numerics.sorting import descending
 
@@ -40,8 +40,8 @@ class Pairs(NamedTuple):
 
 
 @family("tau", "Kendall's τ-b", aliases=("kendall", "kendalltau", "tau-b"), **OF_PAIRS)
-def tau(address: int, cutoff: int, parameter: float) -> float:
-    pairs = _count(ranked_list(address))
+def tau(shown: RankedList, cutoff: int, parameter: float) -> float:
+    pairs = _count(shown)
     if pairs.graded == 0:
         return np.nan
     if pairs.scored == 0:
@@ -52,8 +52,8 @@ def tau(address: int, cutoff: int, parameter: float) -> float:
 @family(
     "accuracy", "share of pairs in the right order; a pair with tied scores counts ½", aliases=("pairwise",), **OF_PAIRS
 )
-def accuracy(address: int, cutoff: int, parameter: float) -> float:
-    pairs = _count(ranked_list(address))
+def accuracy(shown: RankedList, cutoff: int, parameter: float) -> float:
+    pairs = _count(shown)
     return (pairs.concordant + 0.5 * pairs.graded_tied) / pairs.graded if pairs.graded > 0 else np.nan
 
 

@@ -7,7 +7,7 @@ ranks close up, so that a document nobody has judged costs nothing (T. Sakai: Al
 """
 
 from podium.metrics.family import family
-from podium.metrics.ranked import WHOLE_LIST, ranked_list
+from podium.metrics.ranked import WHOLE_LIST, RankedList
 
 NORMALIZED = {"seeks": "gain", "prepared": "gains", "normalized": True}
 
@@ -16,8 +16,7 @@ NORMALIZED = {"seeks": "gain", "prepared": "gains", "normalized": True}
 @family(
     "condensed-ndcg", "NDCG of the judged documents alone", aliases=("condensed_ndcg",), judged_only=True, **NORMALIZED
 )
-def ndcg(address: int, cutoff: int, parameter: float) -> float:
-    shown = ranked_list(address)
+def ndcg(shown: RankedList, cutoff: int, parameter: float) -> float:
     if shown.rules.zero_ndcg_when_short and cutoff > shown.n_listed and cutoff != WHOLE_LIST:
         return 0.0
     last = min(cutoff, len(shown.grades)) - 1
@@ -25,14 +24,12 @@ def ndcg(address: int, cutoff: int, parameter: float) -> float:
 
 
 @family("dcg", "discounted cumulative gain", seeks="gain", prepared="gains", bounded=False)
-def dcg(address: int, cutoff: int, parameter: float) -> float:
-    shown = ranked_list(address)
+def dcg(shown: RankedList, cutoff: int, parameter: float) -> float:
     return shown.dcg[min(cutoff, len(shown.grades)) - 1]
 
 
 @family("meanndcg", "mean of NDCG@1 … NDCG@n", cutoff="none", aliases=("mean-ndcg", "mean_ndcg"), **NORMALIZED)
-def mean_ndcg(address: int, cutoff: int, parameter: float) -> float:
-    shown = ranked_list(address)
+def mean_ndcg(shown: RankedList, cutoff: int, parameter: float) -> float:
     total = 0.0
     for r in range(len(shown.grades)):
         if not (shown.rules.zero_ndcg_when_short and r + 1 > shown.n_listed):

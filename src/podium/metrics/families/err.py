@@ -16,16 +16,14 @@ since a set of j either leaves the new document out or holds it. All terms are p
 O. Chapelle, D. Metzler, Y. Zhang, P. Grinspan: Expected reciprocal rank for graded relevance, CIKM 2009.
 """
 
-from podium.core.arrays import Array
 from podium.metrics.family import family
 from podium.metrics.gains import gain
-from podium.metrics.ranked import ranked_list
-from podium.numerics.compiling import njit
+from podium.metrics.ranked import RankedList
+from podium.numerics.compiling import Array, njit
 
 
 @family("err", "expected reciprocal rank", seeks="gain", needs_max_grade=True)
-def expected_reciprocal_rank(address: int, cutoff: int, parameter: float) -> float:
-    shown = ranked_list(address)
+def expected_reciprocal_rank(shown: RankedList, cutoff: int, parameter: float) -> float:
     lowest, by_label = shown.rules.min_grade, shown.rules.stop_by_label
     scale = 2.0 ** (lowest - shown.rules.max_grade)
     depth = min(cutoff, len(shown.grades))

@@ -8,7 +8,7 @@ exact since they are linear in it. The hit rate is the probability that at least
 """
 
 from podium.metrics.family import family
-from podium.metrics.ranked import WHOLE_LIST, RankedList, ranked_list, tie_group
+from podium.metrics.ranked import WHOLE_LIST, RankedList, tie_group
 from podium.numerics.compiling import njit
 
 AT_K = {"cutoff": "required", "prepared": "hits"}
@@ -26,8 +26,7 @@ def _length(shown: RankedList, cutoff: int) -> int:
 
 
 @family("p", "precision: share of relevant documents among the first k", aliases=("precision", "prec"), **AT_K)
-def precision(address: int, cutoff: int, parameter: float) -> float:
-    shown = ranked_list(address)
+def precision(shown: RankedList, cutoff: int, parameter: float) -> float:
     length = _length(shown, cutoff)
     return shown.hits[min(cutoff, len(shown.grades)) - 1] / length if length > 0 else 0.0
 
@@ -39,14 +38,12 @@ def precision(address: int, cutoff: int, parameter: float) -> float:
     normalized=True,
     **AT_K,
 )
-def recall(address: int, cutoff: int, parameter: float) -> float:
-    shown = ranked_list(address)
+def recall(shown: RankedList, cutoff: int, parameter: float) -> float:
     return shown.hits[min(cutoff, len(shown.grades)) - 1] / shown.n_relevant
 
 
 @family("f1", "harmonic mean of precision and recall", prepared="hits")
-def f1(address: int, cutoff: int, parameter: float) -> float:
-    shown = ranked_list(address)
+def f1(shown: RankedList, cutoff: int, parameter: float) -> float:
     length = _length(shown, cutoff)
     return 2.0 * shown.hits[min(cutoff, len(shown.grades)) - 1] / (length + shown.n_relevant) if length > 0 else 0.0
 
@@ -59,8 +56,7 @@ def f1(address: int, cutoff: int, parameter: float) -> float:
     prepared="hits",
     normalized=True,
 )
-def r_precision(address: int, cutoff: int, parameter: float) -> float:
-    shown = ranked_list(address)
+def r_precision(shown: RankedList, cutoff: int, parameter: float) -> float:
     return shown.hits[min(shown.n_relevant, len(shown.grades)) - 1] / shown.n_relevant
 
 
@@ -70,8 +66,7 @@ def r_precision(address: int, cutoff: int, parameter: float) -> float:
     cutoff="required",
     aliases=("hits", "hit_rate", "success"),
 )
-def hit(address: int, cutoff: int, parameter: float) -> float:
-    shown = ranked_list(address)
+def hit(shown: RankedList, cutoff: int, parameter: float) -> float:
     depth = min(cutoff, len(shown.grades))
     missed = 1.0
     start = 0

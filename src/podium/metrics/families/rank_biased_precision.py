@@ -9,12 +9,11 @@ A. Moffat, J. Zobel: Rank-biased precision for measurement of retrieval effectiv
 """
 
 from podium.metrics.family import family
-from podium.metrics.ranked import ranked_list
+from podium.metrics.ranked import RankedList
 
 
 @family("rbp", "rank-biased precision, with the persistence after a point (rbp.95)", prepared="hits", parameter=0.8)
-def rank_biased_precision(address: int, cutoff: int, persistence: float) -> float:
-    shown = ranked_list(address)
+def rank_biased_precision(shown: RankedList, cutoff: int, persistence: float) -> float:
     total = 0.0
     before = 0.0
     weight = 1.0 - persistence

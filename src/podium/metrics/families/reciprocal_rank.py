@@ -5,12 +5,11 @@ relevant one is the j-th with probability p_j, where p_1 = r/m and p_{j+1} = p_j
 """
 
 from podium.metrics.family import family
-from podium.metrics.ranked import ranked_list, tie_group
+from podium.metrics.ranked import RankedList, tie_group
 
 
 @family("mrr", "reciprocal rank of the first relevant document", aliases=("rr",))
-def reciprocal_rank(address: int, cutoff: int, parameter: float) -> float:
-    shown = ranked_list(address)
+def reciprocal_rank(shown: RankedList, cutoff: int, parameter: float) -> float:
     depth = min(cutoff, len(shown.grades))
     start = 0
     while start < depth:

@@ -14,8 +14,7 @@ import math
 
 import numpy as np
 
-from podium.core.arrays import Array
-from podium.numerics.compiling import njit
+from podium.numerics.compiling import Array, njit
 from podium.numerics.intervals.chain import SortedGrades, count_below
 
 MAX_STEPS = 200

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from podium.numerics.compiling import njit
+from podium.numerics.compiling import Array, njit
 from podium.numerics.elementary import extent
 
 STENCIL = 12
@@ -55,7 +55,7 @@ class Grid(NamedTuple):
 
 
 @njit(cache=True, error_model="numpy")
-def grid_under(scores: np.ndarray, h: float) -> Grid:
+def grid_under(scores: Array, h: float) -> Grid:
     """Return the grid of spacing ``h`` under these scores."""
     low, high = extent(scores)
     return Grid(float(low), h, int(min((float(high) - float(low)) / h, MANY)) + STENCIL)
@@ -72,7 +72,7 @@ def grid_cost(n: int, n_grades: int, n_nodes: int) -> float:
 
 
 @njit(error_model="numpy", fastmath={"contract"})
-def _find(score: float, grid: Grid, weights: np.ndarray) -> int:
+def _find(score: float, grid: Grid, weights: Array) -> int:
     """Return the first node of a score's stencil and write its Lagrange weights.
 
     These are, on nodes 0 … STENCIL − 1, those of the point ``_BEFORE + u``, where u is the place of the score in its
@@ -93,7 +93,7 @@ def _find(score: float, grid: Grid, weights: np.ndarray) -> int:
 
 
 @njit(cache=True, error_model="numpy", fastmath={"contract"})
-def spread(scores: np.ndarray, members: np.ndarray, grid: Grid, counts: np.ndarray) -> None:
+def spread(scores: Array, members: Array, grid: Grid, counts: Array) -> None:
     """Add to ``counts`` (N,) the stencils of ``scores[members]``."""
     weights = np.empty(STENCIL)
     for member in members:
@@ -103,7 +103,7 @@ def spread(scores: np.ndarray, members: np.ndarray, grid: Grid, counts: np.ndarr
 
 
 @njit(cache=True, error_model="numpy", fastmath={"contract"})
-def spread_weighted(values: np.ndarray, weights: np.ndarray, grid: Grid, counts: np.ndarray) -> None:
+def spread_weighted(values: Array, weights: Array, grid: Grid, counts: Array) -> None:
     """Add to ``counts`` (N,) the stencils of all ``values``, each times its weight."""
     stencil = np.empty(STENCIL)
     for i in range(len(values)):
@@ -113,15 +113,13 @@ def spread_weighted(values: np.ndarray, weights: np.ndarray, grid: Grid, counts:
 
 
 @njit(cache=True, error_model="numpy")
-def node_positions(grid: Grid) -> np.ndarray:
+def node_positions(grid: Grid) -> Array:
     """Return (N,) the scores at which the nodes of a grid stand."""
     return grid.low + (np.arange(grid.n_nodes) - _BEFORE) * grid.h
 
 
 @njit(cache=True, error_model="numpy", fastmath={"contract"})
-def gather(
-    scores: np.ndarray, members: np.ndarray, grid: Grid, potential: np.ndarray, factor: float, result: np.ndarray
-) -> None:
+def gather(scores: Array, members: Array, grid: Grid, potential: Array, factor: float, result: Array) -> None:
     """Add to ``result[members]`` the value of ``potential`` (N,) at each member's score, times ``factor``."""
     weights = np.empty(STENCIL)
     for member in members:
@@ -133,7 +131,7 @@ def gather(
 
 
 @njit(cache=True, error_model="numpy", fastmath={"contract", "reassoc", "nsz"})
-def correlate(table: np.ndarray, counts: np.ndarray, result: np.ndarray) -> None:
+def correlate(table: Array, counts: Array, result: Array) -> None:
     """Write ``result_k = Σ_i table_{k+i} counts_i`` to ``result``, all three for N nodes: ``table`` is (2N − 1,).
 
     It holds a function of the differences of nodes, from ``−(N−1) h`` to ``(N−1) h``. Given the counts of documents by

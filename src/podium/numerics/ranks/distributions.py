@@ -14,8 +14,7 @@ import math
 
 import numpy as np
 
-from podium.core.arrays import Array
-from podium.numerics.compiling import njit
+from podium.numerics.compiling import Array, njit
 from podium.numerics.elementary import FAST, exp
 
 APPROXIMATIONS = ("binomial", "normal")

@@ -15,20 +15,20 @@ Zemel, "BoltzRank", ICML 2009, section 4.2, here for any number of grades).
 
 import numpy as np
 
-from podium.numerics.compiling import njit
-from podium.numerics.random import integer
+from podium.numerics.compiling import Array, njit
+from podium.numerics.random import integer, shuffle
 
 TOP_SHARE, LOWER_SHARE = 0.35, 0.20
 _FACTORIALS = np.cumprod(np.maximum(np.arange(21), 1))  # the next one is too large for 64 bits
 
 
-def count_rankings(sizes: np.ndarray, most: int) -> np.ndarray:
+def count_rankings(sizes: Array, most: int) -> Array:
     """Return how many rankings lists of these sizes have, n!, but at most ``most``."""
     return np.minimum(_FACTORIALS[np.minimum(sizes, len(_FACTORIALS) - 1)], most)
 
 
 @njit(cache=True, error_model="numpy")
-def all_rankings(places: np.ndarray) -> None:
+def all_rankings(places: Array) -> None:
     """Fill ``places`` (n!, n) with every ranking once, in lexicographic order."""
     n_rankings, n = places.shape
     left = np.empty(n, np.int64)
@@ -46,7 +46,7 @@ def all_rankings(places: np.ndarray) -> None:
 
 
 @njit(cache=True, error_model="numpy")
-def sample_rankings(order: np.ndarray, bounds: np.ndarray, stream: np.ndarray, places: np.ndarray) -> None:
+def sample_rankings(order: Array, bounds: Array, stream: Array, places: Array) -> None:
     """Fill ``places`` (n_rankings, n) with rankings drawn as described above.
 
     ``order`` lists the documents best grade first and ``bounds`` the ends of the runs of equal grade (see
@@ -69,12 +69,12 @@ def sample_rankings(order: np.ndarray, bounds: np.ndarray, stream: np.ndarray, p
             _swap(0, n_grades - 1, bounds, members, stream, changed)
         elif k > 1:
             changed[:] = 0
-        _shuffle(documents, stream)
+        shuffle(documents, stream)
         _sort_by_grade(changed, n_grades, documents, places[k])
 
 
 @njit(error_model="numpy")
-def _grades(order: np.ndarray, bounds: np.ndarray) -> np.ndarray:
+def _grades(order: Array, bounds: Array) -> Array:
     """Return (n,) the run each document is in, 0 for the best grade."""
     grade = np.empty(len(order), np.int64)
     for g in range(len(bounds) - 1):
@@ -84,9 +84,7 @@ def _grades(order: np.ndarray, bounds: np.ndarray) -> np.ndarray:
 
 
 @njit(error_model="numpy")
-def _swap(
-    upper: int, lower: int, bounds: np.ndarray, members: np.ndarray, stream: np.ndarray, grade: np.ndarray
-) -> None:
+def _swap(upper: int, lower: int, bounds: Array, members: Array, stream: Array, grade: Array) -> None:
     """Exchange the grades of a random number of random documents; ``members`` is left in another order within runs."""
     above, below = members[bounds[upper] : bounds[upper + 1]], members[bounds[lower] : bounds[lower + 1]]
     for i in range(1 + integer(stream, min(len(above), len(below)))):
@@ -98,14 +96,7 @@ def _swap(
 
 
 @njit(error_model="numpy")
-def _shuffle(x: np.ndarray, stream: np.ndarray) -> None:
-    for i in range(len(x) - 1, 0, -1):
-        j = integer(stream, i + 1)
-        x[i], x[j] = x[j], x[i]
-
-
-@njit(error_model="numpy")
-def _sort_by_grade(grade: np.ndarray, n_grades: int, documents: np.ndarray, places: np.ndarray) -> None:
+def _sort_by_grade(grade: Array, n_grades: int, documents: Array, places: Array) -> None:
     """Write each document's place: by grade, and within a grade in the order of ``documents``."""
     next_place = np.zeros(n_grades + 1, np.int64)
     for g in grade:

@@ -14,14 +14,14 @@ import math
 
 import numpy as np
 
-from podium.numerics.compiling import njit
+from podium.numerics.compiling import Array, njit
 from podium.numerics.pool import share
 from podium.numerics.random import uniform
 from podium.numerics.subsets.sampling import GEOMETRIC
 from podium.numerics.subsets.sums import log_subset_sum, sizes_that_matter, symmetric_polynomial
 
 
-def best_group(kind: int, scores: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+def best_group(kind: int, scores: Array, offsets: Array) -> Array:
     """Return (n_documents,) the probability that each document is in its list's best group."""
     result = np.empty(len(scores))
     sizes = np.diff(offsets).astype(np.float64)
@@ -31,7 +31,7 @@ def best_group(kind: int, scores: np.ndarray, offsets: np.ndarray) -> np.ndarray
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _best_groups(first: int, stop: int, kind: int, scores: np.ndarray, offsets: np.ndarray, result: np.ndarray) -> None:
+def _best_groups(first: int, stop: int, kind: int, scores: Array, offsets: Array, result: Array) -> None:
     for q in range(first, stop):
         s, out = scores[offsets[q] : offsets[q + 1]], result[offsets[q] : offsets[q + 1]]
         if len(s) == 0:
@@ -43,7 +43,7 @@ def _best_groups(first: int, stop: int, kind: int, scores: np.ndarray, offsets: 
 
 
 @njit(error_model="numpy")
-def _arithmetic_membership(scores: np.ndarray, result: np.ndarray) -> None:
+def _arithmetic_membership(scores: Array, result: Array) -> None:
     """Write P(i ∈ S) = p_i + (1 − p_i) b: as the leader, with p = softmax(s), or as one of the others.
 
     Given a leader, every other document is in with the same probability b, the ratio of the weights of subsets that
@@ -71,7 +71,7 @@ def _joined_share(n: int) -> float:
     return (one - (0.5 - small) / (n - 1.0)) / one
 
 
-def sample_partitions(kind: int, scores: np.ndarray, n_samples: int, streams: np.ndarray) -> np.ndarray:
+def sample_partitions(kind: int, scores: Array, n_samples: int, streams: Array) -> Array:
     """Return (n_samples, n) uint16: the group each document falls in (0 is the best), in partitions drawn at random.
 
     There is one stream of random numbers per sample, so the samples do not depend on the number of threads.
@@ -83,9 +83,7 @@ def sample_partitions(kind: int, scores: np.ndarray, n_samples: int, streams: np
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _draw_partitions(
-    first: int, stop: int, kind: int, scores: np.ndarray, streams: np.ndarray, groups: np.ndarray
-) -> None:
+def _draw_partitions(first: int, stop: int, kind: int, scores: Array, streams: Array, groups: Array) -> None:
     n = len(scores)
     for sample in range(first, stop):
         stream = streams[sample : sample + 1].copy()
@@ -111,7 +109,7 @@ def _draw_partitions(
 
 
 @njit(error_model="numpy")
-def _draw_index(weights: np.ndarray, total: float, stream: np.ndarray) -> int:
+def _draw_index(weights: Array, total: float, stream: Array) -> int:
     target = uniform(stream) * total
     for i in range(len(weights)):
         target -= weights[i]
@@ -121,7 +119,7 @@ def _draw_index(weights: np.ndarray, total: float, stream: np.ndarray) -> int:
 
 
 @njit(error_model="numpy")
-def _draw_arithmetic(scores: np.ndarray, chosen: np.ndarray, stream: np.ndarray) -> None:
+def _draw_arithmetic(scores: Array, chosen: Array, stream: Array) -> None:
     """Draw a leader ∝ e^s; a size m ∝ C(N−1, m−1)/m; m − 1 companions, uniform."""
     n = len(scores)
     weights = np.exp(scores - scores.max())
@@ -142,7 +140,7 @@ def _draw_arithmetic(scores: np.ndarray, chosen: np.ndarray, stream: np.ndarray)
 
 
 @njit(error_model="numpy")
-def _draw_geometric(scores: np.ndarray, chosen: np.ndarray, table: np.ndarray, stream: np.ndarray) -> None:
+def _draw_geometric(scores: Array, chosen: Array, table: Array, stream: Array) -> None:
     """Draw a size m ∝ e_m; then each document, last to first, with the share of e_j that holds it."""
     n = len(scores)
     shifted = scores - scores.max()

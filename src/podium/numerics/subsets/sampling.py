@@ -9,8 +9,7 @@ term per member, so a move changes them in constant time:
 
 import math
 
-from podium.core.arrays import Array
-from podium.numerics.compiling import njit
+from podium.numerics.compiling import Array, njit
 from podium.numerics.random import integer, uniform
 
 ARITHMETIC, GEOMETRIC = 0, 1

@@ -18,7 +18,7 @@ import math
 
 import numpy as np
 
-from podium.numerics.compiling import njit
+from podium.numerics.compiling import Array, njit
 
 LONGEST = 1000
 """The longest list summed: C(1000, 500) is 3e299, close to the largest floating-point number."""
@@ -27,7 +27,7 @@ _NEGLIGIBLE = -42.0  # e^-42 · 1,000 sizes is below the rounding error of Z
 
 
 @njit(cache=True, error_model="numpy")
-def sizes_that_matter(scores: np.ndarray) -> np.ndarray:
+def sizes_that_matter(scores: Array) -> Array:
     """Return a mask (N + 1,) of subset sizes whose weight is not negligible. ``scores`` have their maximum at 0."""
     n = len(scores)
     best = np.sort(scores)[::-1]
@@ -46,7 +46,7 @@ def sizes_that_matter(scores: np.ndarray) -> np.ndarray:
 
 
 @njit(cache=True, error_model="numpy", fastmath={"contract"})
-def symmetric_polynomial(z: np.ndarray, m: int, table: np.ndarray) -> float:
+def symmetric_polynomial(z: Array, m: int, table: Array) -> float:
     """Return ``e_m(z)``; rows of ``table`` (N + 1, ≥ m + 1) are filled where the way to it leads through them."""
     n = len(z)
     table[0, 0] = 1.0
@@ -65,9 +65,7 @@ def symmetric_polynomial(z: np.ndarray, m: int, table: np.ndarray) -> float:
 
 
 @njit(cache=True, error_model="numpy", fastmath={"contract", "reassoc", "nsz"})
-def _add_inclusion(
-    z: np.ndarray, m: int, table: np.ndarray, adjoint: np.ndarray, derivative: np.ndarray, membership: np.ndarray
-) -> None:
+def _add_inclusion(z: Array, m: int, table: Array, adjoint: Array, derivative: Array, membership: Array) -> None:
     """Add the weight of all m-subsets that contain i to ``membership[i]``, and 1/m of it to ``derivative[i]``."""
     n = len(z)
     adjoint[: m + 2] = 0.0
@@ -87,7 +85,7 @@ def _add_inclusion(
 
 
 @njit(cache=True, error_model="numpy")
-def log_subset_sum(scores: np.ndarray, derivative: np.ndarray, membership: np.ndarray) -> float:
+def log_subset_sum(scores: Array, derivative: Array, membership: Array) -> float:
     """Return ``log Z`` of one list of at most ``LONGEST`` scores.
 
     ``derivative`` (N,) receives ∂ log Z/∂s, ``membership`` (N,) the probability that each document is in the subset

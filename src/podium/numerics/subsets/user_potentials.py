@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from podium.numerics.compiling import njit
+from podium.numerics.compiling import Array, njit
 from podium.numerics.random import uniform
 from podium.numerics.subsets.sampling import log_binomial, propose_subset
 
@@ -26,11 +26,11 @@ def chain_for(log_potential: Callable[..., float]) -> tuple[Any, Any, Any, Any]:
         raise ValueError("a user-defined potential must be compiled: decorate it with numba.njit")
 
     @njit(error_model="numpy")
-    def fill(kind: int, scores: np.ndarray, terms: np.ndarray) -> None:
+    def fill(kind: int, scores: Array, terms: Array) -> None:
         terms[:] = scores
 
     @njit(error_model="numpy")
-    def sweep(kind: int, terms: np.ndarray, members: np.ndarray, stream: np.ndarray) -> None:
+    def sweep(kind: int, terms: Array, members: Array, stream: Array) -> None:
         slope = np.empty(len(terms))
         for i in range(len(terms)):
             members[i] = False
@@ -43,9 +43,7 @@ def chain_for(log_potential: Callable[..., float]) -> tuple[Any, Any, Any, Any]:
             members[i] = uniform(stream) < 1.0 / (1.0 + math.exp(-log_odds))
 
     @njit(error_model="numpy")
-    def step(
-        kind: int, terms: np.ndarray, members: np.ndarray, corrected: bool, stream: np.ndarray, shuffled: np.ndarray
-    ) -> bool:
+    def step(kind: int, terms: Array, members: Array, corrected: bool, stream: Array, shuffled: Array) -> bool:
         n, slope = len(terms), np.empty(len(terms))
         proposed = np.zeros(n, np.bool_)
         size = propose_subset(n, stream, shuffled)
@@ -60,7 +58,7 @@ def chain_for(log_potential: Callable[..., float]) -> tuple[Any, Any, Any, Any]:
         return True
 
     @njit(error_model="numpy")
-    def add_slope(kind: int, terms: np.ndarray, members: np.ndarray, factor: float, gradient: np.ndarray) -> float:
+    def add_slope(kind: int, terms: Array, members: Array, factor: float, gradient: Array) -> float:
         slope = np.zeros(len(terms))
         value = log_potential(terms, members, slope)
         for i in range(len(terms)):

@@ -11,13 +11,11 @@ no document of the block exceeds ends the column, and each other is a loop over 
 2015, turned from one document at a time to one split at a time.)
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np
 
-from podium.numerics.compiling import njit
+from podium.numerics.compiling import Array, njit
 from podium.numerics.trees.columns import BLOCK, Columns, load_special, make_columns, replace_missing, thresholds_as
 from podium.numerics.trees.forest import Forest
 from podium.numerics.trees.vectors import LANES, SIDE, highest_of, keep_where_above, lowest_bit, transpose_tile
@@ -30,15 +28,15 @@ class BitVectors(NamedTuple):
     """A forest laid out for :func:`score_by_bits`, for rows of one type."""
 
     columns: Columns
-    bounds: np.ndarray
+    bounds: Array
     """(n_groups, n_columns + 1) int64: the splits of a group of trees on each column, thresholds rising."""
-    thresholds: np.ndarray
+    thresholds: Array
     """(n_splits,) type of the rows."""
-    trees: np.ndarray
+    trees: Array
     """(n_splits,) int64: the tree within its group."""
-    masks: np.ndarray
+    masks: Array
     """(n_splits,) uint32 or uint64."""
-    leaves: np.ndarray
+    leaves: Array
     """(n_trees, 32 or 64) float64: values of leaves from left to right."""
 
 
@@ -74,13 +72,7 @@ def bit_vectors(forest: Forest, dtype: np.dtype) -> BitVectors:
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def _number_leaves(
-    node_offsets: np.ndarray,
-    leaf_offsets: np.ndarray,
-    left: np.ndarray,
-    right: np.ndarray,
-    first: np.ndarray,
-    length: np.ndarray,
-    place: np.ndarray,
+    node_offsets: Array, leaf_offsets: Array, left: Array, right: Array, first: Array, length: Array, place: Array
 ) -> None:
     """Number each tree's leaves from left to right (``place``), and find the leaves in each left subtree."""
     for t in range(len(node_offsets) - 1):
@@ -99,7 +91,7 @@ def _number_leaves(
                     place[leaf_offsets[t] + ~child] = start
 
 
-def score_by_bits(first: int, stop: int, rows: np.ndarray, forest: BitVectors, n_trees: int, out: np.ndarray) -> None:
+def score_by_bits(first: int, stop: int, rows: Array, forest: BitVectors, n_trees: int, out: Array) -> None:
     """Write the scores of blocks of :data:`BLOCK` rows, from ``first`` on, by the first ``n_trees`` trees."""
     # Once for all blocks: memory that is given back after every block may cost page faults in every block.
     width = min(BLOCK, -(-len(rows) // LANES) * LANES)
@@ -121,7 +113,7 @@ def score_by_bits(first: int, stop: int, rows: np.ndarray, forest: BitVectors, n
 
 
 @njit(nogil=True, error_model="numpy")
-def _load_block(rows: np.ndarray, columns: Columns, block: np.ndarray, highest: np.ndarray, tile: np.ndarray) -> None:
+def _load_block(rows: Array, columns: Columns, block: Array, highest: Array, tile: Array) -> None:
     """Write the columns of all rows, −∞ where the block is wider, and the highest value of each."""
     n, width = len(rows), block.shape[1]
     start = -SIDE  # the first feature of the tile
@@ -144,7 +136,7 @@ def _load_block(rows: np.ndarray, columns: Columns, block: np.ndarray, highest: 
 
 
 @njit(nogil=True, error_model="numpy")
-def _load_tile(rows: np.ndarray, start: int, tile: np.ndarray) -> None:
+def _load_tile(rows: Array, start: int, tile: Array) -> None:
     """Write up to :data:`SIDE` features from ``start`` on, transposed."""
     n, n_features = rows.shape
     stop = min(start + SIDE, n_features)
@@ -157,7 +149,7 @@ def _load_tile(rows: np.ndarray, start: int, tile: np.ndarray) -> None:
 
 
 @njit(nogil=True, error_model="numpy")
-def _clear_leaves(block: np.ndarray, highest: np.ndarray, forest: BitVectors, group: int, words: np.ndarray) -> None:
+def _clear_leaves(block: Array, highest: Array, forest: BitVectors, group: int, words: Array) -> None:
     ones = ~words.dtype.type(0)
     for t in range(len(words)):
         row = words[t]

@@ -5,21 +5,19 @@ than 64 leaves, for walking documents side by side (:mod:`.interleaved`) otherwi
 of the trees, in float64, so scores depend neither on the layout nor on threads.
 """
 
-from __future__ import annotations
-
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from podium.numerics.compiling import Kernel, compiled, njit
+from podium.numerics.compiling import Array, Kernel, compiled, njit
 from podium.numerics.pool import share
 from podium.numerics.trees.bit_vectors import MOST_LEAVES, bit_vectors, score_by_bits
 from podium.numerics.trees.columns import BLOCK
 from podium.numerics.trees.forest import Forest
 from podium.numerics.trees.interleaved import interleaved, score_interleaved
 
-Rows = np.ndarray | tuple[np.ndarray, np.ndarray, np.ndarray]
+Rows = Array | tuple[Array, Array, Array]
 """(n, n_features) float32 or float64 in C order; or the data, indices and offsets of a CSR matrix of these."""
 
 _SPARSE_ROWS = 8 * BLOCK  # expanded at once
@@ -37,7 +35,7 @@ class TreeEvaluator:
         self.forest = forest
         self._layout = lru_cache(_lay_out)
 
-    def scores(self, rows: Rows, n_trees: int | None = None) -> np.ndarray:
+    def scores(self, rows: Rows, n_trees: int | None = None) -> Array:
         """Return (n,) float64 scores by all trees, or by the first ``n_trees``.
 
         Float32 values are compared with thresholds as float64 ones would be. A CSR matrix is expanded one block of rows
@@ -61,7 +59,7 @@ class _Layout(NamedTuple):
     """:class:`BitVectors` or :class:`Interleaved`."""
     compact: Any
     """The same for rows that have only the features used."""
-    place: np.ndarray
+    place: Array
     """(n_features,) int64: the number of a feature among those used, or −1."""
     n_used: int
     kernel: Kernel
@@ -94,12 +92,7 @@ def n_compiled() -> int:
 
 
 def _score_sparse(
-    first: int,
-    stop: int,
-    rows: tuple[np.ndarray, np.ndarray, np.ndarray],
-    layout: _Layout,
-    n_trees: int,
-    out: np.ndarray,
+    first: int, stop: int, rows: tuple[Array, Array, Array], layout: _Layout, n_trees: int, out: Array
 ) -> None:
     data, indices, offsets = rows
     for start in range(first * _SPARSE_ROWS, stop * _SPARSE_ROWS, _SPARSE_ROWS):
@@ -111,7 +104,7 @@ def _score_sparse(
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def _expand(data: np.ndarray, indices: np.ndarray, offsets: np.ndarray, place: np.ndarray, out: np.ndarray) -> None:
+def _expand(data: Array, indices: Array, offsets: Array, place: Array, out: Array) -> None:
     """Add the entries of rows of a CSR matrix, as far as they have a place, to zeros."""
     for i in range(len(out)):
         for k in range(offsets[i], offsets[i + 1]):

@@ -5,13 +5,11 @@ chains overlap. There are no branches to mispredict: a node's number becomes tha
 lead to themselves, and all go on until the last of the eight has arrived.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np
 
-from podium.numerics.compiling import njit
+from podium.numerics.compiling import Array, njit
 from podium.numerics.trees.columns import BLOCK, Columns, load_special, make_columns, replace_missing, thresholds_as
 from podium.numerics.trees.forest import Forest
 
@@ -25,11 +23,11 @@ class Interleaved(NamedTuple):
     """
 
     columns: Columns
-    roots: np.ndarray
+    roots: Array
     """(n_trees,) uint64"""
-    nodes: np.ndarray
+    nodes: Array
     """(n_nodes,) records of a threshold, of the rows' type, and the numbers of the column and the two children."""
-    values: np.ndarray
+    values: Array
     """(n_nodes,) float64, of leaves."""
 
 
@@ -53,9 +51,7 @@ def interleaved(forest: Forest, dtype: np.dtype) -> Interleaved:
     return Interleaved(columns.astype(dtype), roots.astype(np.uint64), nodes, values)
 
 
-def score_interleaved(
-    first: int, stop: int, rows: np.ndarray, forest: Interleaved, n_trees: int, out: np.ndarray
-) -> None:
+def score_interleaved(first: int, stop: int, rows: Array, forest: Interleaved, n_trees: int, out: Array) -> None:
     """Write the scores of blocks of :data:`BLOCK` rows, from ``first`` on, by the first ``n_trees`` trees."""
     height = min(BLOCK, -(-len(rows) // _LANES) * _LANES)
     block = np.zeros((height, len(forest.columns.feature)), rows.dtype)
@@ -79,7 +75,7 @@ def score_interleaved(
 
 
 @njit(nogil=True, error_model="numpy")
-def _add_tree(x: np.ndarray, forest: Interleaved, root: np.uint64, scores: np.ndarray) -> None:
+def _add_tree(x: Array, forest: Interleaved, root: np.uint64, scores: Array) -> None:
     a = b = c = d = e = f = g = h = root  # one number per document; in registers, where an array would not be
     moved = np.uint64(1)
     while moved:
@@ -103,6 +99,6 @@ def _add_tree(x: np.ndarray, forest: Interleaved, root: np.uint64, scores: np.nd
 
 
 @njit(nogil=True, error_model="numpy")
-def _child(x: np.ndarray, forest: Interleaved, node: np.uint64) -> np.uint64:
+def _child(x: Array, forest: Interleaved, node: np.uint64) -> np.uint64:
     n = forest.nodes[node]
     return np.uint64(n.right if x[np.uint64(n.column)] > n.threshold else n.left)

@@ -4,8 +4,6 @@ LightGBM trusts its files: a child or feature number out of range would make it,
 outside the model. So text is parsed here first, and only numbers that form proper trees are accepted.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from functools import reduce

@@ -3,8 +3,6 @@
 LLVM legalizes vectors of any length for the processor at hand; there is no code for one kind of processor here.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from llvmlite import ir

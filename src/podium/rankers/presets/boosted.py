@@ -16,7 +16,7 @@ from podium.losses import (
     RegressionLoss,
     WithRegression,
 )
-from podium.losses.targets import Targets
+from podium.losses.pointwise import Targets
 from podium.rankers.inputs import TrainingInput
 from podium.rankers.methods import METHODS
 from podium.rankers.repeating import repeated_fit

@@ -22,7 +22,7 @@ class Alternation(Watch):
     ) -> None:
         require_count("max_iter", max_iter)
         require_number("tol", tol, at_least=0.0)
-        super().__init__(validation, callback, verbose)
+        super().__init__(validation, callback, verbose, step="iteration")
         self._judging, self.max_iter, self.tol, self.converged = validation, max_iter, tol, False
 
     def ends_with(self, model: FactorModel, objective: float) -> bool:

@@ -4,12 +4,10 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from podium.core.arrays import Arrays, require_array
-from podium.core.parameters import require_number
-from podium.data.queries import Queries
+from podium.core.parameters import number
 from podium.numerics.compiling import compiled
 from podium.numerics.pool import share
-from podium.scorers.base import PLAIN, Buffers, Model, Scorer, StartOptions
+from podium.scorers.base import PLAIN, Arrays, Buffers, Model, Queries, Scorer, StartOptions, require_array
 from podium.scorers.compiled import CompiledModel, Kernels
 from podium.scorers.linear.rows import add_rows, rows_of, score_rows
 from podium.scorers.standardization import Standardization
@@ -77,6 +75,7 @@ class LinearModel(CompiledModel):
     as they are, never copied, and yet the optimizer and the penalties see features of unit variance.
     """
 
+    kind: ClassVar[str] = "linear"
     kernels: ClassVar[Kernels] = Kernels(*map(compiled, (_begin, _forward, _backward, _finish)))
     standardization: Standardization | None
     """The map under which it was learned, if any; weights and intercept are those of the features as given."""
@@ -148,13 +147,9 @@ class LinearModel(CompiledModel):
         )
         return table, table
 
-    def scoring(self) -> dict[str, Any]:
-        return {"kind": "linear"}
-
     def to_arrays(self) -> Arrays:
-        learned_on: Arrays = {}  # not needed for scoring, but for exporting to systems that compute in float32
-        if self.standardization is not None:
-            learned_on = {name: getattr(self.standardization, name) for name in ("mean", "inverse_scale")}
+        # What it was learned on is not needed for scoring, but for exporting to systems that compute in float32.
+        learned_on = {} if self.standardization is None else self.standardization.to_arrays()
         return {"coef": self.coef, "intercept": np.array(self.intercept), **learned_on}
 
     @classmethod
@@ -162,8 +157,7 @@ class LinearModel(CompiledModel):
         coef = require_array(arrays, "coef", (None,))
         model = cls.from_coefficients(coef, float(require_array(arrays, "intercept", ())))
         if "mean" in arrays or "inverse_scale" in arrays:
-            vectors = (require_array(arrays, name, coef.shape) for name in ("mean", "inverse_scale"))
-            model.standardization = Standardization(*vectors)
+            model.standardization = Standardization.from_arrays(arrays, len(coef))
         return model
 
     @classmethod
@@ -185,12 +179,11 @@ class Linear(Scorer, folds_standardization=True, model_class=LinearModel):
     Most losses do not change when a constant is added to all scores of a list; there is then no intercept.
     """
 
-    l1: float = 0.0
-    l2: float = 1e-2
+    l1: float = number(0.0, at_least=0)
+    l2: float = number(1e-2, at_least=0)
 
     def start(self, queries: Queries, rng: np.random.Generator, options: StartOptions = PLAIN) -> LinearModel:
-        require_number("l1", self.l1, at_least=0)
-        require_number("l2", self.l2, at_least=0)
+        self.check_parameters()
         return LinearModel(
             np.zeros(queries.n_features + options.intercept),
             has_intercept=options.intercept,

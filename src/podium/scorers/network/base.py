@@ -13,10 +13,9 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from podium.core.arrays import Arrays, require_array
-from podium.data.queries import Queries
+from podium.core.parameters import number
 from podium.numerics.compiling import compiled
-from podium.scorers.base import PLAIN, Buffers, Model, Scorer, StartOptions
+from podium.scorers.base import PLAIN, Arrays, Buffers, Model, Queries, Scorer, StartOptions, require_array
 from podium.scorers.compiled import CompiledModel, Kernels
 from podium.scorers.network.layers import Rows, network_rows
 from podium.scorers.standardization import Standardization
@@ -101,17 +100,13 @@ class NetworkModel(CompiledModel):
         return network, network._replace(backward=True, values=buffers.d_scores)
 
     def to_arrays(self) -> Arrays:
-        return {
-            "weights": self.theta,
-            "mean": self.standardization.mean,
-            "inverse_scale": self.standardization.inverse_scale,
-        }
+        return {"weights": self.theta, **self.standardization.to_arrays()}
 
     @classmethod
     def from_arrays(cls, scorer: Scorer | None, arrays: Arrays) -> Self:
         assert isinstance(scorer, NetworkScorer)
         mean = require_array(arrays, "mean", (None,))
-        standardization = Standardization(mean, require_array(arrays, "inverse_scale", mean.shape))
+        standardization = Standardization.from_arrays(arrays, len(mean))
         theta = require_array(arrays, "weights", (None,))
         shape = scorer.shape(len(mean))
         n_weights = scorer.n_weights(list(map(int, shape)))  # before anything of this size is made
@@ -126,7 +121,7 @@ class NetworkScorer(Scorer, trained_by="stochastic", folds_standardization=True)
     """A scorer whose models are compiled networks."""
 
     model_class: ClassVar[type[NetworkModel]]
-    l2: float = 1e-4
+    l2: float = number(1e-4, at_least=0)
 
     def shape(self, n_features: int) -> np.ndarray:
         """Return the network's shape, for its compiled function; raise ValueError for unusable parameters."""

@@ -16,7 +16,7 @@ from numba.extending import intrinsic
 
 from podium.data.logarithms import LoggedQueries
 from podium.data.queries import Queries
-from podium.numerics.compiling import njit
+from podium.numerics.compiling import Array, njit
 from podium.numerics.elementary import FAST, exp
 from podium.numerics.forward import HEIGHT, RELU, SLOPE, TANH
 from podium.numerics.logarithms import logarithm
@@ -27,7 +27,7 @@ BLOCK = 256
 _WORTH_BLAS = 1 << 19  # multiplications of one product; below, a call costs more than it saves
 
 
-def initial_weights(sizes: np.ndarray, activation: int, rng: np.random.Generator) -> np.ndarray:
+def initial_weights(sizes: Array, activation: int, rng: np.random.Generator) -> Array:
     """Return random weights that keep the scale of values from layer to layer, and biases of 0."""
     gain = 2.0 if activation == RELU else 1.0
     parts = []
@@ -36,7 +36,7 @@ def initial_weights(sizes: np.ndarray, activation: int, rng: np.random.Generator
     return np.concatenate(parts)
 
 
-def is_weight(sizes: np.ndarray) -> np.ndarray:
+def is_weight(sizes: Array) -> Array:
     """Return (n_weights,) which entries of the flat array are not biases."""
     pairs = zip(sizes[:-1].tolist(), sizes[1:].tolist(), strict=True)
     return np.concatenate([np.repeat([True, False], [n_in * n_out, n_out]) for n_in, n_out in pairs])
@@ -55,28 +55,28 @@ def apart(typingctx: Any) -> Any:
 
 # Written out, since array expressions make Numba compile their error messages: ten seconds instead of one.
 @njit(error_model="numpy")
-def fill(out: np.ndarray, value: float) -> None:
+def fill(out: Array, value: float) -> None:
     """Set ``out[:] = value``."""
     for i in range(len(out)):
         out[i] = value
 
 
 @njit(error_model="numpy")
-def copy_into(out: np.ndarray, x: np.ndarray) -> None:
+def copy_into(out: Array, x: Array) -> None:
     """Set ``out[:] = x``."""
     for i in range(len(out)):
         out[i] = x[i]
 
 
 @njit(error_model="numpy")
-def add_into(out: np.ndarray, x: np.ndarray) -> None:
+def add_into(out: Array, x: Array) -> None:
     """Add ``x`` to ``out``."""
     for i in range(len(out)):
         out[i] += x[i]
 
 
 @njit(error_model="numpy")
-def total(sizes: np.ndarray) -> int:
+def total(sizes: Array) -> int:
     """Return ``sizes.sum()``."""
     result = 0
     for i in range(len(sizes)):
@@ -84,7 +84,7 @@ def total(sizes: np.ndarray) -> int:
     return result
 
 
-Rows = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+Rows = tuple[Array, Array, Array, Array, Array]
 
 
 def network_rows(queries: Queries) -> Rows:
@@ -100,7 +100,7 @@ def network_rows(queries: Queries) -> Rows:
 
 
 @njit(error_model="numpy")
-def load_block(rows: Rows, start: int, scaling: np.ndarray, out: np.ndarray) -> None:
+def load_block(rows: Rows, start: int, scaling: Array, out: Array) -> None:
     """Set ``out`` (n_features, n) to the features of ``n`` documents from number ``start``, standardized.
 
     ``scaling`` (2, n_features) holds what is subtracted, then what is multiplied by. Before, features whose unit in
@@ -132,13 +132,13 @@ def load_block(rows: Rows, start: int, scaling: np.ndarray, out: np.ndarray) -> 
 
 
 @njit(error_model="numpy")
-def part(flat: np.ndarray, first: int, height: int, width: int) -> np.ndarray:
+def part(flat: Array, first: int, height: int, width: int) -> Array:
     """Return the (height, width) block that begins with row ``first`` of rows of this width in a flat array."""
     return flat[first * width : (first + height) * width].reshape((height, width))
 
 
 @njit(fastmath=FAST, error_model="numpy")
-def transform(weights: np.ndarray, biases: np.ndarray, x: np.ndarray, out: np.ndarray) -> None:
+def transform(weights: Array, biases: Array, x: Array, out: Array) -> None:
     """Set ``out = weights @ x + biases``; rows beyond the last bias have none."""
     apart()
     n_out, n_in = weights.shape
@@ -166,7 +166,7 @@ def transform(weights: np.ndarray, biases: np.ndarray, x: np.ndarray, out: np.nd
 
 
 @njit(fastmath=FAST, error_model="numpy")
-def transform_back(weights: np.ndarray, d_out: np.ndarray, d_x: np.ndarray) -> None:
+def transform_back(weights: Array, d_out: Array, d_x: Array) -> None:
     """Set ``d_x = weights.T @ d_out``."""
     apart()
     if weights.size * d_x.shape[1] >= _WORTH_BLAS:
@@ -182,7 +182,7 @@ def transform_back(weights: np.ndarray, d_out: np.ndarray, d_x: np.ndarray) -> N
 
 
 @njit(fastmath=FAST, error_model="numpy")
-def add_outer(d_out: np.ndarray, x: np.ndarray, d_weights: np.ndarray) -> None:
+def add_outer(d_out: Array, x: Array, d_weights: Array) -> None:
     """Add ``d_out @ x.T`` to ``d_weights``, which is flat and float64."""
     apart()
     n_out, n_in = len(d_out), len(x)
@@ -203,7 +203,7 @@ def add_outer(d_out: np.ndarray, x: np.ndarray, d_weights: np.ndarray) -> None:
 
 
 @njit(fastmath=FAST, error_model="numpy")
-def add_rows_sums(d_out: np.ndarray, d_biases: np.ndarray) -> None:
+def add_rows_sums(d_out: Array, d_biases: Array) -> None:
     """Add ``d_out.sum(axis=1)`` to ``d_biases``, for as many rows as there are biases."""
     apart()
     for h in range(len(d_biases)):
@@ -214,7 +214,7 @@ def add_rows_sums(d_out: np.ndarray, d_biases: np.ndarray) -> None:
 
 
 @njit(fastmath=FAST, error_model="numpy")
-def activate(kind: int, z: np.ndarray) -> None:
+def activate(kind: int, z: Array) -> None:
     """Apply an activation in place."""
     apart()
     number = z.dtype.type
@@ -229,7 +229,7 @@ def activate(kind: int, z: np.ndarray) -> None:
 
 
 @njit(fastmath=FAST, error_model="numpy")
-def deactivate(kind: int, y: np.ndarray, d: np.ndarray) -> None:
+def deactivate(kind: int, y: Array, d: Array) -> None:
     """Multiply ``d`` by the activation's derivative where its value is ``y``."""
     apart()
     number = y.dtype.type
@@ -243,9 +243,7 @@ def deactivate(kind: int, y: np.ndarray, d: np.ndarray) -> None:
 
 
 @njit(error_model="numpy")
-def net_forward(
-    sizes: np.ndarray, hidden: int, output: int, weights: np.ndarray, activations: np.ndarray, width: int
-) -> np.ndarray:
+def net_forward(sizes: Array, hidden: int, output: int, weights: Array, activations: Array, width: int) -> Array:
     """Fill in the activations above the inputs, for ``width`` documents; return the (width,) outputs.
 
     ``sizes`` are the widths of the layers from the features to the one output, ``hidden`` and ``output`` their
@@ -267,14 +265,14 @@ def net_forward(
 
 @njit(error_model="numpy")
 def net_backward(
-    sizes: np.ndarray,
+    sizes: Array,
     hidden: int,
     output: int,
-    weights: np.ndarray,
-    activations: np.ndarray,
-    deltas: np.ndarray,
-    d_output: np.ndarray,
-    gradient: np.ndarray,
+    weights: Array,
+    activations: Array,
+    deltas: Array,
+    d_output: Array,
+    gradient: Array,
 ) -> None:
     """Add to ``gradient`` the derivatives by weight, given those by output (width,), after :func:`net_forward`.
 

@@ -6,28 +6,17 @@ with a the scaled tanh 1.7159 tanh(2z/3) or max(z, 0), and o the identity or the
 five units and a tanh output it is the individual potential of BoltzRank (Volkovs & Zemel, ICML 2009).
 """
 
-from __future__ import annotations
-
 from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
 
-from podium.core.parameters import require_choice, require_count, require_number
+from podium.core.parameters import choice, require_count
 from podium.data.queries import Queries
 from podium.numerics.forward import ACTIVATIONS, HEIGHT, RELU, SLOPE, TANH, activated, layers_of
 from podium.scorers.compiled import Kernels
+from podium.scorers.network import layers
 from podium.scorers.network.base import Network, NetworkModel, NetworkScorer, network_kernels
-from podium.scorers.network.layers import (
-    BLOCK,
-    copy_into,
-    initial_weights,
-    is_weight,
-    load_block,
-    net_backward,
-    net_forward,
-    part,
-)
 
 __all__ = ["MLP", "MLPModel"]
 
@@ -37,14 +26,14 @@ def _mlp(network: Network, first: int, last: int, block: int, sums: np.ndarray) 
     hidden, output, sizes = network.shape[0], network.shape[1], network.shape[2:]
     scratch = network.scratch[block]
     activations, deltas = scratch[: len(scratch) // 2], scratch[len(scratch) // 2 :]
-    for begin in range(first, last, BLOCK):
-        value = network.values[begin : min(begin + BLOCK, last)]
-        load_block(network.rows, begin, network.scaling, part(activations, 0, sizes[0], len(value)))
-        scores = net_forward(sizes, hidden, output, network.weights, activations, len(value))
+    for begin in range(first, last, layers.BLOCK):
+        value = network.values[begin : min(begin + layers.BLOCK, last)]
+        layers.load_block(network.rows, begin, network.scaling, layers.part(activations, 0, sizes[0], len(value)))
+        scores = layers.net_forward(sizes, hidden, output, network.weights, activations, len(value))
         if network.backward:
-            net_backward(sizes, hidden, output, network.weights, activations, deltas, value, sums)
+            layers.net_backward(sizes, hidden, output, network.weights, activations, deltas, value, sums)
         else:
-            copy_into(value, scores)
+            layers.copy_into(value, scores)
 
 
 class MLPModel(NetworkModel):
@@ -53,10 +42,10 @@ class MLPModel(NetworkModel):
     kernels: ClassVar[Kernels] = network_kernels(_mlp)
 
     def scratch_size(self, queries: Queries) -> int:
-        return 2 * int(self.shape[2:].sum()) * BLOCK
+        return 2 * int(self.shape[2:].sum()) * layers.BLOCK
 
     def weights_mask(self) -> np.ndarray:
-        return is_weight(self.shape[2:])
+        return layers.is_weight(self.shape[2:])
 
     def layers(self) -> list[tuple[np.ndarray, np.ndarray]]:
         """Return the matrix, (n_out, n_in), and the biases, (n_out,), of each layer."""
@@ -112,17 +101,15 @@ class MLP(NetworkScorer, model_class=MLPModel):
     """
 
     hidden: int | tuple[int, ...] = 5
-    activation: str = "tanh"
-    output: str = "linear"
+    activation: str = choice("tanh", "relu")
+    output: str = choice("linear", "tanh")
 
     def shape(self, n_features: int) -> np.ndarray:
         """Return the network's shape for this many features; raise ValueError for unusable parameters."""
         hidden = self.hidden if isinstance(self.hidden, tuple | list) else (self.hidden,)
         for size in hidden:
             require_count("hidden", size)
-        require_choice("activation", self.activation, ("tanh", "relu"))
-        require_choice("output", self.output, ("linear", "tanh"))
-        require_number("l2", self.l2, at_least=0)
+        self.check_parameters()
         activations = ACTIVATIONS.index(self.activation), ACTIVATIONS.index(self.output)
         return np.array([*activations, n_features, *hidden, 1], dtype=np.int64)
 
@@ -130,4 +117,4 @@ class MLP(NetworkScorer, model_class=MLPModel):
         return sum((n_in + 1) * n_out for n_in, n_out in pairwise(shape[2:]))
 
     def initial_theta(self, shape: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        return initial_weights(shape[2:], int(shape[0]), rng)
+        return layers.initial_weights(shape[2:], int(shape[0]), rng)

@@ -19,31 +19,14 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from podium.core.arrays import Array
-from podium.core.parameters import require_choice, require_count, require_number
+from podium.core.parameters import choice, count
 from podium.data.queries import Queries
-from podium.numerics.compiling import njit
+from podium.numerics.compiling import Array, njit
 from podium.numerics.elementary import FAST, exp
 from podium.numerics.forward import HEIGHT, SLOPE, TANH
 from podium.scorers.compiled import Kernels, cut_lists
+from podium.scorers.network import layers
 from podium.scorers.network.base import Network, NetworkModel, NetworkScorer, network_kernels
-from podium.scorers.network.layers import (
-    BLOCK,
-    add_into,
-    add_outer,
-    add_rows_sums,
-    apart,
-    copy_into,
-    fill,
-    initial_weights,
-    is_weight,
-    load_block,
-    net_backward,
-    net_forward,
-    part,
-    total,
-    transform,
-)
 
 __all__ = ["Potentials", "PotentialsModel"]
 
@@ -80,9 +63,9 @@ class _PairWeights(NamedTuple):
 
 @njit(error_model="numpy")
 def _divide(sizes: Array, h: int, m: int, work: Array) -> _Work:
-    apart()
-    width = min(m, BLOCK)
-    net, block, of_list = total(sizes) * width, 2 * h * width, 2 * h * m
+    layers.apart()
+    width = min(m, layers.BLOCK)
+    net, block, of_list = layers.total(sizes) * width, 2 * h * width, 2 * h * m
     a = 2 * net + block
     b, c, d = a + of_list, a + 2 * of_list, a + 3 * of_list
     return _Work(
@@ -97,7 +80,7 @@ def _divide(sizes: Array, h: int, m: int, work: Array) -> _Work:
 
 
 def _scratch_size(sizes: Array, h: int, longest: int) -> int:
-    width = min(longest, BLOCK)
+    width = min(longest, layers.BLOCK)
     return 2 * int(sizes.sum()) * width + 2 * h * width + 6 * h * longest + (h + 1) * _TILE
 
 
@@ -135,33 +118,33 @@ def _potentials(network: Network, first: int, last: int, block: int, sums: Array
     moderate = _project(rows, start, scaling, pair, space)
     values = network.values[first:last]
     if forward:
-        fill(values, 0.0)
+        layers.fill(values, 0.0)
         _add_pairs(pair, first - start, share, moderate, space, values)
     else:
         _add_pair_gradients(pair, first - start, share, moderate, space, values, sums[n_own:])
         _add_projection_gradients(rows, start, scaling, space, sums[n_own:])
-    for begin in range(0, last - first, BLOCK):
-        value = values[begin : begin + BLOCK]
-        load_block(rows, first + begin, scaling, part(space.activations, 0, sizes[0], len(value)))
-        scores = net_forward(sizes, TANH, TANH, own, space.activations, len(value))
+    for begin in range(0, last - first, layers.BLOCK):
+        value = values[begin : begin + layers.BLOCK]
+        layers.load_block(rows, first + begin, scaling, layers.part(space.activations, 0, sizes[0], len(value)))
+        scores = layers.net_forward(sizes, TANH, TANH, own, space.activations, len(value))
         if forward:
-            add_into(value, scores)
+            layers.add_into(value, scores)
         else:
-            net_backward(sizes, TANH, TANH, own, space.activations, space.deltas, value, sums[:n_own])
+            layers.net_backward(sizes, TANH, TANH, own, space.activations, space.deltas, value, sums[:n_own])
 
 
 @njit(error_model="numpy")
 def _project(rows: Any, start: int, scaling: Array, pair: _PairWeights, space: _Work) -> bool:
     """Compute the documents' projections and their exponentials; return whether all are moderate."""
-    apart()
+    layers.apart()
     n_units, m = space.projections.shape
-    for begin in range(0, m, BLOCK):
-        width = min(BLOCK, m - begin)
-        x, y = part(space.activations, 0, scaling.shape[1], width), part(space.block, 0, n_units, width)
-        load_block(rows, start + begin, scaling, x)
-        transform(pair.projection, pair.biases, x, y)
+    for begin in range(0, m, layers.BLOCK):
+        width = min(layers.BLOCK, m - begin)
+        x, y = layers.part(space.activations, 0, scaling.shape[1], width), layers.part(space.block, 0, n_units, width)
+        layers.load_block(rows, start + begin, scaling, x)
+        layers.transform(pair.projection, pair.biases, x, y)
         for u in range(n_units):
-            copy_into(space.projections[u, begin : begin + width], y[u])
+            layers.copy_into(space.projections[u, begin : begin + width], y[u])
     moderate = True
     for u in range(n_units):
         moderate &= _exponentiate(space.projections[u], space.exponentials[u])
@@ -171,18 +154,18 @@ def _project(rows: Any, start: int, scaling: Array, pair: _PairWeights, space: _
 @njit(error_model="numpy")
 def _add_projection_gradients(rows: Any, start: int, scaling: Array, space: _Work, d_pair: Array) -> None:
     """Add the derivatives by A, B and b, given those by projection."""
-    apart()
+    layers.apart()
     n_units, m = space.projections.shape
     n_features = scaling.shape[1]
     end = n_units * n_features
-    for begin in range(0, m, BLOCK):
-        width = min(BLOCK, m - begin)
-        x, d = part(space.activations, 0, n_features, width), part(space.block, 0, n_units, width)
-        load_block(rows, start + begin, scaling, x)
+    for begin in range(0, m, layers.BLOCK):
+        width = min(layers.BLOCK, m - begin)
+        x, d = layers.part(space.activations, 0, n_features, width), layers.part(space.block, 0, n_units, width)
+        layers.load_block(rows, start + begin, scaling, x)
         for u in range(n_units):
-            copy_into(d[u], space.d_projections[u, begin : begin + width])
-        add_outer(d, x, d_pair[:end])
-        add_rows_sums(d, d_pair[end : end + n_units // 2])
+            layers.copy_into(d[u], space.d_projections[u, begin : begin + width])
+        layers.add_outer(d, x, d_pair[:end])
+        layers.add_rows_sums(d, d_pair[end : end + n_units // 2])
 
 
 @njit(fastmath=FAST, error_model="numpy")
@@ -191,7 +174,7 @@ def _exponentiate(p: Array, e: Array) -> bool:
 
     If so, e^p is exact to rounding, and e^p e^q overflows or becomes 0 only where tanh is ±1 anyway.
     """
-    apart()
+    layers.apart()
     steep = p.dtype.type(2 * SLOPE)
     limit = p.dtype.type(85.0 if p.itemsize == 4 else 700.0)
     n_moderate = 0
@@ -205,7 +188,7 @@ def _exponentiate(p: Array, e: Array) -> bool:
 @njit(fastmath=FAST, error_model="numpy")
 def _compare(pair: _PairWeights, j: int, begin: int, width: int, moderate: bool, space: _Work) -> None:
     """Compute the hidden units and the output for document j with each k of a tile, as r = (1 − tanh)/2."""
-    apart()
+    layers.apart()
     tile, h = space.tile, len(pair.outgoing)
     number = tile.dtype.type
     one = number(1.0)
@@ -215,7 +198,7 @@ def _compare(pair: _PairWeights, j: int, begin: int, width: int, moderate: bool,
     constant = number(pair.constant)
     for u in range(h):
         constant += number(HEIGHT) * pair.outgoing[u]
-    fill(out, number(2 * SLOPE) * constant)
+    layers.fill(out, number(2 * SLOPE) * constant)
     for u in range(h):
         r = tile[u][:width]
         p, e = space.projections[u, j], space.exponentials[u, j]
@@ -236,7 +219,7 @@ def _compare(pair: _PairWeights, j: int, begin: int, width: int, moderate: bool,
 @njit(fastmath=FAST, error_model="numpy")
 def _add_pairs(pair: _PairWeights, first: int, share: float, moderate: bool, space: _Work, scores: Array) -> None:
     """Add ``share`` Σ_k ψ(j, k) to the scores of the documents j from number ``first`` of the list."""
-    apart()
+    layers.apart()
     tile, m = space.tile, space.projections.shape[1]
     for begin in range(0, m, _TILE):
         width = min(_TILE, m - begin)
@@ -259,13 +242,13 @@ def _add_pair_gradients(
     pair: _PairWeights, first: int, share: float, moderate: bool, space: _Work, d_scores: Array, d_pair: Array
 ) -> None:
     """Fill ``d_projections``; add to the derivatives with respect to v and c, the last entries of ``d_pair``."""
-    apart()
+    layers.apart()
     tile, m, h = space.tile, space.projections.shape[1], len(pair.outgoing)
     number = tile.dtype.type
     one, two = number(1.0), number(2.0)
     d_outgoing = d_pair[len(d_pair) - 1 - h : len(d_pair) - 1]
     for u in range(2 * h):
-        fill(space.d_projections[u], number(0.0))
+        layers.fill(space.d_projections[u], number(0.0))
     for begin in range(0, m, _TILE):
         width = min(_TILE, m - begin)
         for i in range(len(d_scores)):
@@ -323,7 +306,7 @@ class PotentialsModel(NetworkModel):
     def weights_mask(self) -> Array:
         h = int(self.shape[0])
         of_pairs = np.repeat([True, False, True, False], [2 * h * self.n_features, h, h, 1])
-        return np.concatenate((is_weight(self.shape[2:]), of_pairs))
+        return np.concatenate((layers.is_weight(self.shape[2:]), of_pairs))
 
 
 class Potentials(NetworkScorer, listwise=True, model_class=PotentialsModel):
@@ -346,16 +329,13 @@ class Potentials(NetworkScorer, listwise=True, model_class=PotentialsModel):
     A list of m documents takes O(m² pair_hidden) time and O(m pair_hidden) memory.
     """
 
-    hidden: int = 3
-    pair_hidden: int = 5
-    pool: str = "sum"
+    hidden: int = count(3)
+    pair_hidden: int = count(5)
+    pool: str = choice("sum", "mean")
 
     def shape(self, n_features: int) -> Array:
         """Return the network's shape for this many features; raise ValueError for unusable parameters."""
-        require_count("hidden", self.hidden)
-        require_count("pair_hidden", self.pair_hidden)
-        require_choice("pool", self.pool, ("sum", "mean"))
-        require_number("l2", self.l2, at_least=0)
+        self.check_parameters()
         return np.array([self.pair_hidden, self.pool == "mean", n_features, self.hidden, 1], dtype=np.int64)
 
     def n_weights(self, shape: list[int]) -> int:
@@ -366,7 +346,7 @@ class Potentials(NetworkScorer, listwise=True, model_class=PotentialsModel):
         h, n_features = int(shape[0]), int(shape[2])
         return np.concatenate(
             (
-                initial_weights(shape[2:], TANH, rng),
+                layers.initial_weights(shape[2:], TANH, rng),
                 rng.normal(0.0, np.sqrt(0.5 / max(n_features, 1)), 2 * h * n_features),  # 2 n_features inputs
                 np.zeros(h),
                 rng.normal(0.0, np.sqrt(1.0 / h), h),

@@ -1,7 +1,5 @@
 """Trees while they are grown by LightGBM."""
 
-from __future__ import annotations
-
 import difflib
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -11,7 +9,7 @@ import numpy as np
 
 from podium.data.queries import Queries
 from podium.numerics.trees.lightgbm_text import bare_text, constant_text, divided_text, joined_text
-from podium.scorers.growing import Network
+from podium.scorers.growing import GrowthStart, Network
 from podium.scorers.trees.binning import binned, reads_in_blocks
 from podium.scorers.trees.model import TreesModel, import_lightgbm, rows_for_lightgbm
 
@@ -26,12 +24,12 @@ class TreeGrowth:
         self,
         parts: Sequence[Queries],
         validation: Sequence[Queries],
-        constant: float,
+        start: GrowthStart,
         settings: dict[str, Any],
         categorical: list[int],
-        init: TreesModel | None = None,
     ) -> None:
-        self.constant, self.init = constant, init
+        assert start.init is None or isinstance(start.init, TreesModel)
+        self.constant, self.init = start.constant, start.init
         self.n_features = parts[0].n_features
         self.scores = self._start_scores(parts).astype(np.float32)
         self._validation_start = self._start_scores(validation) if validation else np.zeros(0)

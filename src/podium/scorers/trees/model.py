@@ -10,15 +10,13 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from podium.core.arrays import Arrays
 from podium.core.parameters import require_choice
 from podium.data.indexed import IndexedQueries
-from podium.data.queries import Queries
 from podium.numerics.pool import LITTLE_WORK, n_threads
 from podium.numerics.trees.evaluate import TreeEvaluator
 from podium.numerics.trees.forest import Forest, read_forest
 from podium.numerics.trees.lightgbm_text import mean_text
-from podium.scorers.base import Model, Scorer
+from podium.scorers.base import Arrays, Model, Queries, Scorer
 from podium.scorers.linear.rows import as_rows
 
 __all__ = ["TreesModel"]
@@ -29,6 +27,8 @@ DEEPEST = 1000
 
 class TreesModel(Model):
     """A sum of trees, as LightGBM's text."""
+
+    kind: ClassVar[str] = "trees"
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -96,9 +96,6 @@ class TreesModel(Model):
         gain = forest.gain.astype(np.float32)  # LightGBM's type
         counted = np.where(gain > 0, gain if kind == "gain" else 1.0, 0.0)
         return np.bincount(forest.feature, counted, forest.n_features)
-
-    def scoring(self) -> dict[str, Any]:
-        return {"kind": "trees"}
 
     def to_arrays(self) -> Arrays:
         return {"trees": self.text}

@@ -10,37 +10,38 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Literal
+from typing import Any
 
 import numpy as np
 
-from podium.core.parameters import require_choice, require_count, require_number
-from podium.data.queries import Queries
-from podium.scorers.base import Model, Scorer
-from podium.scorers.growing import Network
+from podium.core.parameters import count, number, require_choice
+from podium.scorers.base import Queries, Scorer
+from podium.scorers.growing import GrowthStart
 from podium.scorers.trees.growth import TreeGrowth, network_settings
 from podium.scorers.trees.model import TreesModel, lightgbm_threads
 
 __all__ = ["Trees"]
 
-OWN_NAMES = {
+_SAME = {
     "num_iterations": "n_trees",
     "num_leaves": "n_leaves",
     "learning_rate": "learning_rate",
     "min_data_in_leaf": "min_documents_in_leaf",
     "lambda_l2": "l2",
-    "max_depth": "max_depth",
     "bagging_fraction": "document_fraction",
+    "feature_fraction": "feature_fraction",
+    "deterministic": "deterministic",
+    "force_col_wise": "deterministic",  # a histogram is then summed by one thread, in order
+}
+OWN_NAMES = _SAME | {
+    "max_depth": "max_depth",
     "bagging_freq": "document_fraction",
     "bagging_by_query": "query_fraction",
-    "feature_fraction": "feature_fraction",
     "monotone_constraints": "monotone",
     "categorical_feature": "categorical",
-    "deterministic": "deterministic",
-    "force_col_wise": "deterministic",
     "seed": "random_state (of the ranker)",
 }
-"""LightGBM's parameters that have a name here."""
+"""LightGBM's parameters that have a name here; the first have the same values, too."""
 REFUSED_NAMES = ("objective", "metric", "boosting", "linear_tree", "num_class", "num_threads")
 """LightGBM's parameters that would make the model something other than a sum of trees grown on our gradients."""
 _SIZES = ((10_000, 150, 7), (40_000, 200, 7), (200_000, 300, 15), (1_000_000, 300, 31), (math.inf, 300, 63))
@@ -51,7 +52,7 @@ MORE = 3
 """Times as many trees are grown, at most, where validation queries tell when to stop."""
 
 
-class Trees(Scorer):
+class Trees(Scorer, trained_by="boosting", accepts_missing=True, scale_free=True, model_class=TreesModel):
     """Gradient-boosted regression trees.
 
     Parameters
@@ -94,25 +95,20 @@ class Trees(Scorer):
     True
     """
 
-    n_trees: int | None = 100
-    n_leaves: int | None = 31
-    learning_rate: float = 0.1
-    min_documents_in_leaf: int | None = 20
-    l2: float = 0.0
-    max_depth: int | None = None
-    query_fraction: float | None = 1.0
-    document_fraction: float = 1.0
-    feature_fraction: float | None = 1.0
+    n_trees: int | None = count(100, optional=True)
+    n_leaves: int | None = count(31, at_least=2, optional=True)
+    learning_rate: float = number(0.1, above=0)
+    min_documents_in_leaf: int | None = count(20, optional=True)
+    l2: float = number(0.0, at_least=0)
+    max_depth: int | None = count(None)
+    query_fraction: float | None = number(1.0, above=0, at_most=1, optional=True)
+    document_fraction: float = number(1.0, above=0, at_most=1)
+    feature_fraction: float | None = number(1.0, above=0, at_most=1, optional=True)
     curvature: bool = True
     monotone: Mapping[Any, int] | Sequence[int] | None = None
     categorical: Sequence[Any] | None = None
     deterministic: bool = True
     lightgbm_params: Mapping[str, Any] | None = None
-
-    trained_by: ClassVar[Literal["boosting"]] = "boosting"
-    accepts_missing: ClassVar[bool] = True
-    scale_free: ClassVar[bool] = True
-    model_class: ClassVar[type[TreesModel]] = TreesModel
 
     def for_data(self, queries: Queries, *, validated: bool = False) -> Trees:
         """Return the scorer with every parameter that is None chosen for these queries.
@@ -134,21 +130,12 @@ class Trees(Scorer):
         given = self.get_params(deep=False)
         return Trees(**given | {name: value for name, value in chosen.items() if given[name] is None})
 
-    def grow(
-        self,
-        parts: Sequence[Queries],
-        validation: Sequence[Queries],
-        constant: float,
-        seed: int,
-        init: Model | None = None,
-        network: Network | None = None,
-    ) -> TreeGrowth:
-        """Return a growth without trees, whose scores are ``constant``, or those of the trees to add to, ``init``."""
-        assert init is None or isinstance(init, TreesModel)
+    def grow(self, parts: Sequence[Queries], validation: Sequence[Queries], start: GrowthStart) -> TreeGrowth:
+        """Return a growth without trees of its own."""
         self._check()
-        settings = self._lightgbm_settings(parts, seed) | network_settings(network)
+        settings = self._lightgbm_settings(parts, start.seed) | network_settings(start.network)
         columns = [_column(parts[0], feature, "categorical") for feature in self.categorical or ()]
-        growth = TreeGrowth(parts, validation, constant, settings, columns, init)
+        growth = TreeGrowth(parts, validation, start, settings, columns)
         growth.check_names(self.lightgbm_params or {})
         return growth
 
@@ -159,16 +146,7 @@ class Trees(Scorer):
 
     def _check(self) -> None:
         """Raise unless the parameters make sense."""
-        require_count("n_trees", self.n_trees)
-        require_count("n_leaves", self.n_leaves, at_least=2)
-        require_number("learning_rate", self.learning_rate, above=0)
-        require_count("min_documents_in_leaf", self.min_documents_in_leaf)
-        require_number("l2", self.l2, at_least=0)
-        require_count("max_depth", self.max_depth, optional=True)
-        for name in ("query_fraction", "document_fraction", "feature_fraction"):
-            require_number(name, getattr(self, name), above=0)
-            if getattr(self, name) > 1:
-                raise ValueError(f"{name} must be at most 1; got {getattr(self, name)!r}")
+        self.check_parameters()
         for name in self.lightgbm_params or {}:
             if name in OWN_NAMES:
                 raise ValueError(f"LightGBM's {name} is set by {OWN_NAMES[name]}, not by lightgbm_params")
@@ -177,24 +155,15 @@ class Trees(Scorer):
 
     def _lightgbm_settings(self, parts: Sequence[Queries], seed: int) -> dict[str, Any]:
         """Return the parameters under LightGBM's names."""
-        sampled = self.document_fraction < 1
         return {
             **(self.lightgbm_params or {}),
+            **{theirs: getattr(self, ours) for theirs, ours in _SAME.items()},
             "objective": "none",
             "metric": "none",
             "boosting": "gbdt",
-            "num_iterations": self.n_trees,
-            "num_leaves": self.n_leaves,
-            "learning_rate": self.learning_rate,
-            "min_data_in_leaf": self.min_documents_in_leaf,
-            "lambda_l2": self.l2,
             "max_depth": -1 if self.max_depth is None else self.max_depth,
-            "bagging_fraction": self.document_fraction,
-            "bagging_freq": int(sampled),
-            "feature_fraction": self.feature_fraction,
+            "bagging_freq": int(self.document_fraction < 1),
             "monotone_constraints": self._directions(parts[0]),
-            "deterministic": self.deterministic,
-            "force_col_wise": self.deterministic,  # a histogram is then summed by one thread, in order
             "seed": seed,
             "num_threads": lightgbm_threads(work=sum(part.n_values for part in parts)),
             "verbosity": -1,
@@ -213,7 +182,7 @@ class Trees(Scorer):
             if len(signs) != queries.n_features:
                 raise ValueError(f"monotone has {len(signs)} entries for {queries.n_features} features")
         for sign in signs:
-            require_choice("monotone", sign, (-1, 0, 1))  # type: ignore[arg-type]
+            require_choice("monotone", sign, (-1, 0, 1))
         return [int(sign) for sign in signs]
 
 

@@ -142,17 +142,16 @@ class _Reader:
     def _require_memory(self, width: int, itemsize: int) -> None:
         """Refuse a matrix that cannot fit, or that the files do not justify: one stray large index is enough for it."""
         size = self.n_documents * width * itemsize
+        what = f"{', '.join(map(str, self.paths))}: {self.n_documents} documents × {width} features would take"
         if self.n_features is None and size > allowed_bytes(sum(source.stop for source in self.sources)):
             raise ValueError(
-                f"{', '.join(map(str, self.paths))}: {self.n_documents} documents × {width} features would take "
-                f"{size / 2**30:.1f} GB, many times the size of the text; "
+                f"{what} {size / 2**30:.1f} GB, many times the size of the text; "
                 + advice("pass sparse=True, or n_features=, if the indices are right; or ", "")
                 + raise_limit("PODIUM_MAX_MB", (size >> 20) + 1)
             )
         if hasattr(os, "sysconf") and size > os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"):
             raise ValueError(
-                f"{', '.join(map(str, self.paths))}: {self.n_documents} documents × {width} features would take "
-                f"{size / 2**30:.0f} GB, more than this machine has; "
+                f"{what} {size / 2**30:.0f} GB, more than this machine has; "
                 + advice("pass sparse=True, or n_features= to find indices that are too large", "an index is too large")
             )
 

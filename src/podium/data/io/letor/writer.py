@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
+from podium.core.later import polars as pl
 from podium.core.texts import as_texts
 from podium.data.features import Features
 from podium.data.io.files import FilePath, writing
 from podium.data.queries import Queries
-
-if TYPE_CHECKING:
-    import polars
 
 __all__ = ["write_letor"]
 
@@ -38,8 +36,6 @@ def write_letor(queries: Queries, path: FilePath, *, comments: bool = True) -> N
     comments : bool
         Write document ids, if there are any: ``#docid = X``, or ``# X`` if X contains whitespace.
     """
-    import polars as pl
-
     qids, ids = _qid_texts(queries), _comment_texts(queries) if comments else None
     rows_at_a_time = max(1, VALUES_AT_A_TIME // max(1, queries.n_features))
     query_of_document = queries.query_of_document
@@ -53,9 +49,7 @@ def write_letor(queries: Queries, path: FilePath, *, comments: bool = True) -> N
             text.to_frame().write_csv(file, include_header=False, quote_style="never")
 
 
-def _dense_texts(features: np.ndarray) -> polars.Series:
-    import polars as pl
-
+def _dense_texts(features: np.ndarray) -> pl.Series:
     frame = pl.DataFrame(features, schema=[f"{j}" for j in range(1, features.shape[1] + 1)])
     texts = [pl.format(" {}:{}", pl.lit(name), _as_text(pl.col(name))) for name in frame.columns]
     return frame.select(pl.concat_str(texts)).to_series() if texts else pl.repeat("", len(features), eager=True)
@@ -63,14 +57,10 @@ def _dense_texts(features: np.ndarray) -> polars.Series:
 
 def _as_text(numbers: Any) -> Any:
     """Return the shortest texts that read back as these numbers (a polars series or expression)."""
-    import polars as pl
-
     return numbers.cast(pl.String).str.strip_suffix(".0")
 
 
-def _sparse_texts(features: Features) -> polars.Series:
-    import polars as pl
-
+def _sparse_texts(features: Features) -> pl.Series:
     entries = sparse.coo_array(features)
     row = np.arange(features.shape[0])
     columns = {"row": entries.row.astype(row.dtype), "index": entries.col + 1, "value": entries.data}
@@ -81,13 +71,11 @@ def _sparse_texts(features: Features) -> polars.Series:
     return lines["token"].fill_null("")
 
 
-def _texts(values: np.ndarray) -> polars.Series:
-    import polars as pl
-
+def _texts(values: np.ndarray) -> pl.Series:
     return pl.Series(as_texts(values), dtype=pl.String)
 
 
-def _qid_texts(queries: Queries) -> polars.Series:
+def _qid_texts(queries: Queries) -> pl.Series:
     """Return ``" qid:ID"`` of each query."""
     texts = _texts(queries.qids)
     impossible = np.flatnonzero(texts.str.contains(f"^$|#|{_BLANKS}"))
@@ -100,12 +88,10 @@ def _qid_texts(queries: Queries) -> polars.Series:
     return " qid:" + texts
 
 
-def _comment_texts(queries: Queries) -> polars.Series | None:
+def _comment_texts(queries: Queries) -> pl.Series | None:
     """Return what follows the features of each document, or None if nothing does."""
     if queries.document_ids is None:
         return None
-    import polars as pl
-
     frame = _texts(queries.document_ids).to_frame("id")
     has_blanks = pl.col("id").str.contains(_BLANKS)
     impossible = np.flatnonzero(frame.select(has_blanks & pl.col("id").str.contains(_AMBIGUOUS)).to_series())

@@ -16,15 +16,7 @@ import math
 
 import numpy as np
 
-from podium.data.io.parsing.simd import (
-    byte_at,
-    count_digits,
-    digits_value,
-    leading_zeros,
-    length_of_token,
-    load_word,
-    load_word_unchecked,
-)
+from podium.data.io.parsing import simd
 from podium.numerics.compiling import njit
 
 EXACT, UNSURE, MALFORMED = 0, 1, 2
@@ -85,7 +77,7 @@ def scale(digits: np.uint64, power: int, truncated: bool) -> tuple[float, int]:
         return 0.0, UNSURE if truncated else EXACT
     if not _MIN_POWER <= power <= _MAX_POWER:
         return 0.0, UNSURE
-    shift = leading_zeros(digits)
+    shift = simd.leading_zeros(digits)
     wide = digits << np.uint64(shift)
     upper, middle = _multiply(wide, _HIGH[power - _MIN_POWER])
     carried, _ = _multiply(wide, _LOW[power - _MIN_POWER])
@@ -119,7 +111,7 @@ def scale(digits: np.uint64, power: int, truncated: bool) -> tuple[float, int]:
 @njit(cache=True, nogil=True, error_model="numpy")
 def _parse_name(buffer: np.ndarray, position: int) -> tuple[float, int, int]:
     """Read ``nan``, ``inf`` or ``infinity`` in any case."""
-    word = load_word(buffer, position) | _LOWER_CASE
+    word = simd.load_word(buffer, position) | _LOWER_CASE
     if word == _INFINITY:
         return np.inf, EXACT, position + 8
     three = word & np.uint64(0xFFFFFF)
@@ -135,16 +127,16 @@ def parse_number(buffer: np.ndarray, position: int) -> tuple[float, int, int]:
     The caller checks what follows the number.
     """
     start = position
-    sign = byte_at(buffer, position)
+    sign = simd.byte_at(buffer, position)
     if sign == MINUS or sign == PLUS:
         position += 1
-    first = byte_at(buffer, position)
+    first = simd.byte_at(buffer, position)
     if first > NINE:
         value, status, position = _parse_name(buffer, position)
         return -value if sign == MINUS else value, status, position
     digits, power, n_digits, n_lost, fraction = np.uint64(0), 0, 0, 0, False
     while True:
-        c = byte_at(buffer, position)
+        c = simd.byte_at(buffer, position)
         if ZERO <= c <= NINE:
             n_digits += 1
             if digits < _ROOM_FOR_A_DIGIT:
@@ -162,12 +154,12 @@ def parse_number(buffer: np.ndarray, position: int) -> tuple[float, int, int]:
         return 0.0, MALFORMED, start
     if c | 0x20 == LETTER_E:
         position += 1
-        exponent_sign = byte_at(buffer, position)
+        exponent_sign = simd.byte_at(buffer, position)
         if exponent_sign == MINUS or exponent_sign == PLUS:
             position += 1
         exponent, n_digits = 0, 0
-        while ZERO <= byte_at(buffer, position) <= NINE:
-            exponent = min(exponent * 10 + byte_at(buffer, position) - ZERO, 10**9)  # far out of range either way
+        while ZERO <= simd.byte_at(buffer, position) <= NINE:
+            exponent = min(exponent * 10 + simd.byte_at(buffer, position) - ZERO, 10**9)  # far out of range either way
             n_digits += 1
             position += 1
         if n_digits == 0:
@@ -188,22 +180,22 @@ def parse_short(buffer: np.ndarray, position: int) -> tuple[float, int]:
     Nearly all numbers in data files are of this kind, of varying length: so no branch depends on a length, which no
     processor could predict, and the length is known before the digits are.
     """
-    length = length_of_token(buffer, position)
-    word = load_word_unchecked(buffer, position)
+    length = simd.length_of_token(buffer, position)
+    word = simd.load_word_unchecked(buffer, position)
     negative = word & np.uint64(0xFF) == np.uint64(MINUS)
     word >>= np.uint64(8 * negative)
-    n = count_digits(word)
+    n = simd.count_digits(word)
     shift = np.uint64(8 * (n & 7))
     has_point = (word >> shift) & np.uint64(0xFF) == np.uint64(DOT)
-    decimals = load_word_unchecked(buffer, position + negative + n + 1)
-    n_decimals = count_digits(decimals) * has_point
+    decimals = simd.load_word_unchecked(buffer, position + negative + n + 1)
+    n_decimals = simd.count_digits(decimals) * has_point
     if not (0 < n < 8 and length < 16 and negative + n + has_point + n_decimals == length):
         return 0.0, 0
     if n + n_decimals <= 8:
         together = (word & ((np.uint64(1) << shift) - np.uint64(1))) | (decimals << shift)
-        digits = np.int64(digits_value(together, n + n_decimals))
+        digits = np.int64(simd.digits_value(together, n + n_decimals))
     else:
-        digits = np.int64(digits_value(word, n)) * _WHOLE_POWERS_OF_TEN[n_decimals]
-        digits += np.int64(digits_value(decimals, n_decimals))
+        digits = np.int64(simd.digits_value(word, n)) * _WHOLE_POWERS_OF_TEN[n_decimals]
+        digits += np.int64(simd.digits_value(decimals, n_decimals))
     value = np.float64(digits) / POWERS_OF_TEN[n_decimals]
     return -value if negative else value, length
