@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import inspect
+import re
 from typing import ClassVar
 
 import pytest
 
-from podium.core.parameters import Parameterized
+from podium.core.later import _Later
+from podium.core.parameters import Parameterized, choice, count, number
 
 
 class Base(Parameterized):
@@ -119,3 +121,52 @@ def test_facts_as_keywords_of_the_class() -> None:
     assert (Value.quick, Quick.quick, repr(Quick(2))) == (False, True, "Quick(size=2)")
     with pytest.raises(TypeError, match="Slow: there is no fact named 'quik'"):
         type("Slow", (Value,), {}, quik=False)
+
+
+class Limited(Parameterized):
+    """With limits."""
+
+    share: float = number(0.5, above=0, at_most=1)
+    size: int | None = count(10, optional=True)
+    kind: str = choice("plain", "fancy")
+    radius: float | None = number(None, above=0)
+
+
+class LimitedToo(Limited):
+    """Another default of a limited parameter, and a parameter that has limits itself."""
+
+    size: int | None = 3
+    inner: Limited | None = None
+
+
+def test_defaults_are_those_inside_the_limits() -> None:
+    assert Limited().get_params() == {"share": 0.5, "size": 10, "kind": "plain", "radius": None}
+    assert Limited.share == 0.5
+    assert str(inspect.signature(LimitedToo).parameters["size"].default) == "3"
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"share": 0}, "share must be a finite number above 0 and of at most 1; got 0"),
+        ({"share": 1.5}, "share must be a finite number above 0 and of at most 1; got 1.5"),
+        ({"share": True}, "share must be a finite number above 0 and of at most 1; got True"),
+        ({"share": None}, "share must be a finite number above 0 and of at most 1; got None"),
+        ({"size": 0}, "size must be a whole number of at least 1; got 0"),
+        ({"kind": "odd"}, "kind must be one of 'plain', 'fancy'; got 'odd'"),
+        ({"radius": -1.0}, "radius must be a finite number above 0; got -1.0"),
+        ({"inner": Limited(size=-1)}, "size must be a whole number of at least 1; got -1"),
+    ],
+)
+def test_values_outside_the_limits_are_refused_also_where_a_subclass_has_another_default(wrong, message) -> None:
+    LimitedToo(size=None, inner=Limited()).check_parameters()
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        LimitedToo(**wrong).check_parameters()
+
+
+def test_a_package_for_later_is_imported_when_a_name_of_it_is_looked_up() -> None:
+    absent = _Later("podium_has_no_such_package")
+    assert not hasattr(absent, "__wrapped__")
+    with pytest.raises(ModuleNotFoundError):
+        _ = absent.name
+    assert _Later("string").digits == "0123456789"

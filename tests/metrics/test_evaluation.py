@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import podium
+from podium.data.io.trec import Qrels, Run
 from podium.data.queries import Queries
 from podium.metrics import convention, evaluate, metric
 
@@ -174,3 +175,9 @@ def test_importing_metrics_is_light() -> None:
 
     code = "import sys, podium.metrics; sys.exit(any(m in sys.modules for m in ('sklearn', 'polars', 'torch')))"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_judgments_and_a_run_go_without_other_arrays() -> None:
+    queries, documents, values = np.array(["q", "q"]), np.array(["a", "b"]), np.array([1.0, 0.0])
+    with pytest.raises(ValueError, match="give none of the other arrays"):
+        evaluate(Qrels(queries, documents, values), Run(queries, documents, values), qid=np.array([1, 1]))

@@ -78,7 +78,7 @@ class Loss(Parameterized):
     """Does a list of ordinary length, a few hundred documents, take time that grows with its number of pairs? It
     decides when a loop is worth sharing between threads, and so does:"""
     ns_per_document: ClassVar[float] = 10.0
-    """About how many nanoseconds a document takes, if that is not so."""
+    """About how many nanoseconds a document takes, in a list of a hundred, if that is not so."""
     cost: ClassVar[str] = "n"
     """Operations for a list of n documents, for readers."""
 

@@ -27,7 +27,7 @@ from podium.numerics.sorting import descending
 __all__ = ["CoFiRankLoss"]
 
 
-class CoFiRankLoss(Loss, convex=True, cost="n log n"):
+class CoFiRankLoss(Loss, convex=True, ns_per_document=20.0, cost="n log n"):
     """A convex upper bound on 1 − NDCG@k, with slopes that change where documents change places.
 
     A list whose labels are all equal, or which has nothing to gain, contributes 0.

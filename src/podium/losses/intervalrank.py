@@ -36,7 +36,7 @@ MAX_WORK = 50_000_000
 """Documents × grades of the largest query: the solver's memory in the worst case, 64 bytes each, grows with it."""
 
 
-class _Intervals(Loss, convex=True, has_curvature=True, cost="n log n"):
+class _Intervals(Loss, convex=True, has_curvature=True, ns_per_document=75.0, cost="n log n"):
     """Base class of IntervalRank and isotonic ranking."""
 
     def _prepare(self, data: LabeledLists, targets: Targets, settings: tuple[float, ...]) -> tuple[Any, ...]:

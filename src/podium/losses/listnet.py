@@ -48,6 +48,7 @@ class ListNetLoss(Loss, convex=True, has_curvature=True, keeps_float32=True, gua
     [0.302, -0.334, 0.032]
     """
 
+    ns_per_document = 1.5
     k: int = 1
     transform: str = choice("identity", "exp2")
     temperature: float = number(1.0, above=0)

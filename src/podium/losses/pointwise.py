@@ -22,7 +22,7 @@ Targets = Sequence[float] | np.ndarray | str | None
 """None for 2^g − 1, ``"identity"`` for the grade itself, or the targets of the grades 0, 1, 2, …"""
 
 
-class _Squares(Loss, convex=True, has_curvature=True, exact_curvature=True, guarded=False):
+class _Squares(Loss, convex=True, has_curvature=True, exact_curvature=True, guarded=False, ns_per_document=1.5):
     """Base class of losses that are half a mean of squares.
 
     Parameters

@@ -63,7 +63,7 @@ def structrank(given: OneList, prepared: Any, out: Derivatives) -> float:
     return value * scale
 
 
-class StructRankLoss(Loss, convex=True, accepts_preferences=True):
+class StructRankLoss(Loss, convex=True, accepts_preferences=True, ns_per_document=300.0):
     """Cumulative distribution network over the preferences of a list.
 
     Parameters
