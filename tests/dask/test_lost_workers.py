@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import logging
 import os
+import resource
 import signal
+import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
 from dask.distributed import Client, LocalCluster
 
+import dask
 import podium
 from podium.dask import from_queries
 
@@ -68,3 +72,39 @@ def test_a_worker_out_of_memory_names_partition_and_size(three_workers, queries)
 
     with pytest.raises(MemoryError, match=r"ran out of memory at partition [123] \(.*memory_limit"):
         d.each(refuses)
+
+
+def test_a_worker_above_its_memory_limit_names_partition_and_size(queries) -> None:
+    limits = {f"distributed.worker.memory.{name}": False for name in ("target", "spill", "pause")}
+    with (
+        dask.config.set({**limits, "distributed.scheduler.allowed-failures": 0}),
+        LocalCluster(
+            n_workers=1,
+            threads_per_worker=1,
+            memory_limit="700MB",
+            dashboard_address=None,
+            silence_logs=logging.CRITICAL,
+        ) as made,
+        Client(made, set_as_default=False) as client,
+    ):
+        d = from_queries(queries, 1, client=client)
+        with pytest.raises(MemoryError, match=r"partition 0 \(40 queries, \d+ documents × 4 features, .* MB\)"):
+            d.each(_grow)
+        client.wait_for_workers(1)
+        client.run(_limit_address_space)
+        with pytest.raises(MemoryError, match=r"ran out of memory at partition 0 \(40 queries, .*memory_limit"):
+            from_queries(queries, 1, client=client).each(_grow, 2**28)
+
+
+def _grow(part: podium.Queries, size: int = 2**21) -> None:
+    """Take up to 1.6 GB, slowly enough for the nanny, which looks ten times per second."""
+    kept = []
+    for _ in range(100):
+        kept.append(np.ones(size))
+        time.sleep(0.03)
+
+
+def _limit_address_space() -> None:
+    """Let this process have little more address space than it has now."""
+    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + 2**27, resource.RLIM_INFINITY))

@@ -194,7 +194,8 @@ class Placement:
         return self._groups
 
     def _wait(self, futures: dict[int, Future]) -> None:
-        wait(list(futures.values()))
+        with self.client.as_current():  # it looks for the client that was started last
+            wait(list(futures.values()))
         for number, future in futures.items():
             if future.status == "error":
                 error = future.exception()

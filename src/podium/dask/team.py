@@ -35,7 +35,8 @@ class WorkerTeam:
         self._client, self._token, self._sizes = client, uuid4().hex, sizes
         self._part_values = [part.future for part in parts]
         self._other_values = [part.future for part in others]
-        wait([*self._part_values, *self._other_values])
+        with client.as_current():  # it looks for the client that was started last
+            wait([*self._part_values, *self._other_values])
         at = self._holders(self._part_values)
         self.members = list(dict.fromkeys(at))
         self.parts = [[n for n, address in enumerate(at) if address == member] for member in self.members]
@@ -75,7 +76,7 @@ class WorkerTeam:
             for member in self.members
             if member in present
         ]
-        with suppress(TimeoutError):
+        with suppress(TimeoutError), self._client.as_current():
             wait(ends, timeout=5.0)
 
     def _holders(self, values: Sequence[Future]) -> list[str]:
@@ -115,7 +116,7 @@ class WorkerTeam:
     def _wait(self, futures: Sequence[Future]) -> None:
         """Wait for all; raise, naming the worker, as soon as one has failed or is gone."""
         while True:
-            with suppress(TimeoutError, CancelledError):
+            with suppress(TimeoutError, CancelledError), self._client.as_current():
                 wait(futures, timeout=POLL_SECONDS)
             failed = [future for future in futures if future.status in ("error", "cancelled", "lost")]
             if all(future.status == "finished" for future in futures):
