@@ -16,7 +16,7 @@ def test_a_trained_model(podium_command, files, tmp_path, monkeypatch):
     assert podium_command(*train).code == 0
     shown = podium_command("show", model, "--top", "2")
     assert shown.code == 0, shown.err
-    for words in ("ListNet", "l2=0.25", "data.csv (24 queries", "podium train data.csv", "standard: by mean"):
+    for words in ("ListNet", "l2=0.25", "data.csv (24 queries", "podium train data.csv", "robust: by mean"):
         assert words in shown.out
     assert f"podium {podium.__version__}, python" in shown.out
     assert "podium export" not in shown.out  # the command that train ends with is no version

@@ -137,16 +137,21 @@ def test_normalising_within_queries_is_part_of_the_model(podium_command, files, 
     assert len(ranked.out.splitlines()) == files.queries.n_documents
 
 
-def test_heavy_tails_are_told_where_scales_matter(podium_command, tmp_path):
+def test_features_taken_as_logarithms_are_named(podium_command, tmp_path):
     queries = podium.make_queries(n_queries=20, n_documents=10, n_features=3, random_state=0)
     features = np.random.default_rng(0).normal(size=queries.features.shape)
     features[:, 1] = np.exp(3 * features[:, 1])
     podium.write_letor(queries.with_features(features), tmp_path / "data.txt")
     train = ("train", tmp_path / "data.txt", "-o", tmp_path / "m.podium", "--method")
-    line = "1 of 3 features have heavy tails (feature 2): --normalize robust takes logarithms"
-    assert line in podium_command(*train, "listnet").out
-    assert line not in podium_command(*train, "listnet", "--normalize", "robust").out
-    assert line not in podium_command(*train, "gbdt", "--set", "n_trees=2").out
+    line = "1 of 3 features have heavy tails and are taken as logarithms: feature 2"
+    assert line not in podium_command(*train, "listnet", "--normalize", "standard").err
+    assert line not in podium_command(*train, "gbdt", "--set", "n_trees=2").err
+    result = podium_command(*train, "listnet")
+    assert line in result.err
+    assert line not in result.out
+    shown = podium_command("show", tmp_path / "m.podium").out
+    assert "log(feature 2)" in shown
+    assert "after the logarithm of 1 feature;" in shown
 
 
 def test_the_folder_of_one_fold(podium_command, files, tmp_path):

@@ -65,8 +65,9 @@ def test_the_footer_tells_how_own_rankers_rescale_features(queries):
     }
     told = " ".join(str(run(queries, own, folds=3)).split())
     assert (
-        "Features: standardized by the training part's mean and deviation (ridge, raw: as they are; within: rescaled "
-        "to [0, 1] within each query; both: as the search chose; feature: as it does itself)."
+        "Features: standardized by the training part's mean and deviation, as logarithms where tails are heavy (ridge, "
+        "raw: as they are; within: rescaled to [0, 1] within each query; both: as the search chose; feature: as it "
+        "does itself)."
     ) in told
     alone = " ".join(str(run(queries, ["regression"], normalize=None)).split())
     assert "Features: as they are." in alone
@@ -75,7 +76,7 @@ def test_the_footer_tells_how_own_rankers_rescale_features(queries):
 def test_a_method_of_the_users_is_like_a_built_in_one(queries):
     method = Method("any", podium.ListNet, "mine", "nobody", "listwise", {"l2": [0.01]})
     comparison = run(queries, {"mine": method, "listnet": None})
-    assert comparison.configuration.methods["mine"].fixed == {"normalize": "standard"}
+    assert comparison.configuration.methods["mine"].fixed == {"normalize": "robust"}
     same = {r.fold: r.per_query for r in comparison.results if r.method == "listnet" and r.parameters == {"l2": 0.01}}
     assert all(same.get(r.fold, r.per_query) == r.per_query for r in comparison.results if r.method == "mine")
 

@@ -109,4 +109,4 @@ def test_auto_tries_features_rescaled_within_queries_unless_a_model_must_leave(p
     assert {c.method.name for c in free if c.needs_lists} == {"listnet", "ranksvm", "lambdamart", "gbdt"}
     assert len({c.name for c in free}) == len(free)
     assert not any(c.needs_lists for c in bound)
-    assert {c.ranker().normalize for c in bound if c.method.name != "best-feature"} == {"standard"}
+    assert {c.ranker().normalize for c in bound if c.method.name != "best-feature"} == {"robust"}

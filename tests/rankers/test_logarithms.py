@@ -10,6 +10,7 @@ from scipy import sparse, stats
 from sklearn.base import clone
 
 import podium
+from podium.data.indexed import IndexedQueries, SharedMatrix
 from podium.data.logarithms import LoggedQueries, logged_features
 from podium.export.portable import portable
 from podium.losses import ListNetLoss
@@ -159,6 +160,23 @@ def test_models_are_those_of_the_matrix_of_logarithms(queries, name, csr, no_cop
     np.testing.assert_array_equal(ranker.predict(queries), again.predict(logs))
     if name != "network":
         np.testing.assert_array_equal(ranker.coef_, again.coef_)
+
+
+def test_rows_of_a_shared_matrix(queries, no_copies, monkeypatch) -> None:
+    """Folds of large data: no matrix of them is made, and models are those of a copy."""
+    chosen = np.random.default_rng(0).permutation(len(queries))
+    matrix = SharedMatrix(queries.features)
+    part = IndexedQueries.made(queries, matrix, np.arange(queries.n_documents)).take(chosen)
+    expected = podium.ListNet().fit(queries.take(chosen))
+
+    def refuse(self: IndexedQueries) -> None:
+        raise AssertionError("a matrix of these queries alone was made")
+
+    monkeypatch.setattr(IndexedQueries, "features", property(refuse))
+    ranker = podium.ListNet().fit(part)
+    np.testing.assert_array_equal(ranker.standardization_.log_scale, expected.standardization_.log_scale)
+    np.testing.assert_array_equal(ranker.coef_, expected.coef_)
+    np.testing.assert_array_equal(ranker.predict(part), expected.predict(queries.take(chosen)))
 
 
 def test_parts_of_a_csr_entry_add_up_before_the_logarithm(queries) -> None:

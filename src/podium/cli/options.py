@@ -51,10 +51,10 @@ def add_data_options(parser: Parser) -> None:
 def add_normalize_option(parser: Parser) -> None:
     parser.option(
         "--normalize {none,standard,robust,minmax,zscore}",
-        "rescale features: standard uses mean and deviation of the training set; robust does the same and takes "
-        "logarithms of features with heavy tails, which cannot be exported; minmax and zscore act within each query, "
-        "which engines that score one document at a time cannot do (default: standard)",
-        default="standard",
+        "rescale features: robust takes logarithms of features with heavy tails, then uses mean and deviation of the "
+        "training set; standard does without logarithms; minmax and zscore act within each query, which engines that "
+        "score one document at a time cannot do (default: robust)",
+        default="robust",
     )
 
 

@@ -89,9 +89,8 @@ def _normalization(ranker: Any) -> str | None:
     log_scale = getattr(ranker.standardization_, "log_scale", None)
     if log_scale is not None:
         logs = int((log_scale > 0).sum())
-        return (
-            f"{how}: by mean and deviation of the training documents, {logs} features as logarithms; part of the model"
-        )
+        taken = "the logarithm of 1 feature" if logs == 1 else f"logarithms of {logs} features"
+        return f"{how}: by mean and deviation of the training documents, after {taken}; part of the model"
     return f"{how}: by mean and deviation of the training documents; part of the model"
 
 
@@ -170,7 +169,7 @@ def _print_features(facts: dict[str, Any], top: int) -> None:
     output.print_table(["feature", facts["kind"]], rows, numbers=[1])
     normalization = facts["normalization"] or ""
     scale = "features after rescaling" if "within" in normalization else "features as they come"
-    scale += ", or of their logarithms" * ("logarithms" in normalization)
+    scale += ", or of their logarithms" * ("logarithm" in normalization)
     note = {
         "weight": f"Weights are those of the {scale}, so they depend on the scale of each feature.",
         "importance": "Importances are shares of the total.",

@@ -137,6 +137,7 @@ def run(arguments: argparse.Namespace) -> int:
         trained = _distilled(trained, student, arguments, metrics[0])
     selection.add_export_line(trained, arguments)
     _save(trained, arguments)
+    _note_logarithms(trained.ranker)
     _report(trained, names, arguments)
     if trained.interrupted:
         raise KeyboardInterrupt(f"interrupted after {_progress(trained)}; the model so far is in {arguments.out}")
@@ -168,22 +169,20 @@ def _train(arguments: argparse.Namespace, metrics: list[Metric], began: float) -
     ranker.fit(data.training, **accepted(ranker.fit, given))
     facts = {"init": file_facts(arguments.init)} if init is not None else {}
     seconds = time.perf_counter() - began
-    return Trained(_name(ranker, arguments), ranker, data, seconds, _heavy_tails(ranker, data.training), facts)
+    return Trained(_name(ranker, arguments), ranker, data, seconds, facts=facts)
 
 
-def _heavy_tails(ranker: Any, queries: Queries) -> list[str]:
-    """Return a line that says which features have heavy tails, if logarithms might help this ranker."""
+def _note_logarithms(ranker: Any) -> None:
+    """Say which features a model takes as logarithms."""
     from podium.core.feature_names import feature_name
-    from podium.scorers.standardization import Standardization
 
-    if getattr(ranker, "normalize", None) != "standard" or ranker._scorer().scale_free:
-        return []
-    units = Standardization.robust(queries).log_scale
+    ranker = getattr(ranker, "pick_", ranker)
+    units = getattr(getattr(ranker, "standardization_", None), "log_scale", None)
     if units is None:
-        return []
-    heavy = [feature_name(j, queries.feature_names) for j in units.nonzero()[0].tolist()]
-    listed = ", ".join(heavy[:3]) + ", …" * (len(heavy) > 3)
-    return [f"  {len(heavy)} of {len(units)} features have heavy tails ({listed}): --normalize robust takes logarithms"]
+        return
+    heavy = [feature_name(j, getattr(ranker, "feature_names_in_", None)) for j in units.nonzero()[0].tolist()]
+    listed = ", ".join(heavy[:5]) + ", …" * (len(heavy) > 5)
+    output.note(f"{len(heavy)} of {len(units)} features have heavy tails and are taken as logarithms: {listed}")
 
 
 def _again(init: Any, arguments: argparse.Namespace) -> Any:
@@ -215,7 +214,7 @@ def _student(arguments: argparse.Namespace) -> Any:
         if arguments.student_settings:
             raise ValueError("--set-student goes with --distill")
         return None
-    general = {"normalize": "standard", "random_state": arguments.seed, **STUDENT_TREES}
+    general = {"normalize": "robust", "random_state": arguments.seed, **STUDENT_TREES}
     student = parts.method(arguments.distill, general, dict(arguments.student_settings))
     require_savable(student)
     return student

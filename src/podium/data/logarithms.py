@@ -8,6 +8,7 @@ from scipy import sparse
 
 from podium.data.changed import COPIED, ChangedQueries
 from podium.data.features import Features
+from podium.data.indexed import IndexedQueries
 from podium.data.queries import Queries
 from podium.numerics.logarithms import replace_by_logarithms, write_logarithms_of_stored
 from podium.numerics.pool import share
@@ -45,6 +46,8 @@ def logged(queries: Queries, log_scale: np.ndarray) -> Queries:
 
     Of a small one, logarithms are cheaper to take once than in each pass.
     """
+    if isinstance(queries, IndexedQueries):  # rows of a matrix that is large
+        return LoggedQueries(queries, log_scale)
     features = queries.features
     size = features.nbytes if isinstance(features, np.ndarray) else features.data.nbytes
     if size < COPIED:

@@ -46,7 +46,7 @@ def compare(
     metrics: str | Sequence[str | Metric] = METRICS,
     convention: str = "standard",
     primary: str | Metric | None = None,
-    normalize: str | None = "standard",
+    normalize: str | None = "robust",
     folds: int | None = None,
     protocol: str | Protocol | None = None,
     search: str | Search = "grid",
@@ -88,10 +88,10 @@ def compare(
         ``metrics`` (it looks at the whole list, so it varies least on few validation queries), else ``ndcg@10`` if
         that is, else the first. A metric that gives every order the same value on the training and validation parts,
         such as ``map`` where all grades are relevant, is passed over; given here, it is an error.
-    normalize : {"standard", "robust", "minmax", "zscore", None}
-        How the built-in methods rescale features, as in :class:`podium.Ranker`. With ``"standard"`` a model can be
-        exported to search engines, which score one document at a time. ``"robust"`` also takes logarithms of features
-        with heavy tails, which they do not; ``"minmax"`` and ``"zscore"`` need all documents of the query.
+    normalize : {"robust", "standard", "minmax", "zscore", None}
+        How the built-in methods rescale features, as in :class:`podium.Ranker`. With ``"robust"`` and ``"standard"`` a
+        model can be exported to search engines, which score one document at a time; ``"minmax"`` and ``"zscore"`` need
+        all documents of the query.
     folds : int, optional
         Short for ``protocol=KFold(folds)``.
     protocol : Letor, KFold, RepeatedHoldout, TimeSplit or their text, optional

@@ -59,7 +59,7 @@ def tune(
     minutes: float | None = None,
     eval_set: Queries | None = None,
     folds: int = 5,
-    normalize: str | None = "standard",
+    normalize: str | None = "robust",
     settings: Mapping[str, Any] | None = None,
     random_state: RandomState = 0,
     out: str | Path | None = None,
@@ -100,7 +100,7 @@ def tune(
         ``queries`` alone.
     folds : int
         Folds of the cross-validation.
-    normalize : {"standard", "robust", "minmax", "zscore", None}
+    normalize : {"robust", "standard", "minmax", "zscore", None}
         For built-in methods, as in :func:`podium.compare`.
     settings : mapping, optional
         Parameters that are fixed.

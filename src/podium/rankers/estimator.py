@@ -30,6 +30,7 @@ from podium.rankers.inputs import (
     check_features,
     query_weights,
 )
+from podium.rankers.standardizing import learned_standardization
 from podium.scorers import LinearModel, Scorer
 from podium.scorers.standardization import Standardization
 from podium.training.base import Fit, Problem, Progress, Trainer, Validation
@@ -50,10 +51,10 @@ class BaseRanker(AnsweringEstimator):
 
     Parameters
     ----------
-    normalize : {"standard", "robust", "minmax", "zscore", None}
-        ``"standard"``: mean 0 and deviation 1 over the training documents. ``"robust"``: the same, after logarithms of
-        features with heavy tails, if there are any (:mod:`podium.scorers.standardization`). ``"minmax"`` and
-        ``"zscore"`` rescale within each query; then ``predict`` needs ``qid``.
+    normalize : {"robust", "standard", "minmax", "zscore", None}
+        ``"robust"``: mean 0 and deviation 1 over the training documents, after logarithms of features with heavy
+        tails, if there are any (:mod:`podium.scorers.standardization`). ``"standard"``: the same without logarithms.
+        ``"minmax"`` and ``"zscore"`` rescale within each query; then ``predict`` needs ``qid``.
     random_state : int, optional
         The same number gives the same bits, whatever the number of threads.
     verbose : int
@@ -74,7 +75,7 @@ class BaseRanker(AnsweringEstimator):
     __metadata_request__predict = {"qid": True}  # noqa: RUF012
     __metadata_request__score = {"qid": True}  # noqa: RUF012
 
-    normalize: str | None = "standard"
+    normalize: str | None = "robust"
     random_state: RandomState = None
     verbose: int = 0
 
@@ -307,24 +308,8 @@ class BaseRanker(AnsweringEstimator):
         return rescaled(queries, self.normalize) if self.normalize in WITHIN_QUERY else queries
 
     def _standardize(self, queries: Any, scorer: Scorer, init: Start | None = None) -> Standardization | None:
-        """Learn the standardization, if there is to be one; return what of it the scorer takes into its model.
-
-        Logarithms never are: they stay in ``standardization_``. Weights that training starts from belong to features
-        as they were then, logarithms or not.
-        """
-        over_training_set = self.normalize in ("robust", "standard") and not scorer.scale_free
-        if init is not None and init.standardization is not None:
-            self.standardization_ = init.standardization
-            folds = scorer.folds_standardization and init.standardization.only_logarithms
-            return Standardization.of(self._standardized(queries)) if folds and over_training_set else None
-        if not over_training_set:
-            return None
-        takes_logarithms = self.normalize == "robust" and init is None
-        standardization = Standardization.robust(queries) if takes_logarithms else Standardization.of(queries)
-        if not scorer.folds_standardization:
-            self.standardization_ = standardization
-            return None
-        self.standardization_, folded = standardization.divided()
+        """Learn the standardization, if there is to be one; return what of it the scorer takes into its model."""
+        self.standardization_, folded = learned_standardization(self.normalize, queries, scorer, init)
         return folded
 
     def _standardized(self, queries: Any) -> Any:

@@ -76,7 +76,7 @@ class Standardization:
         """Return the same map, or with logarithms of features that have heavy tails.
 
         The unit of a logarithm is a tenth of the geometric mean of the sizes of the feature's values other than 0.
-        Wherever the queries are, dense or sparse, the same bits.
+        Wherever the queries are, the same bits.
         """
         statistics = FeatureStatistics(queries)
         plain = cls._from_moments(*statistics.mean_and_variance(), queries.dtype)

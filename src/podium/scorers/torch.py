@@ -145,7 +145,7 @@ class Torch(Scorer, trained_by="stochastic", model_class=TorchModel):
         Penalty ``l2/2 ‖parameters‖²``.
 
     Computed in the type of the module's parameters, usually float32. Features are standardized before they reach the
-    module (``normalize="standard"``), so a module need not do so. Running statistics, as in BatchNorm, are those of
+    module (``normalize="robust"``), so a module need not do so. Running statistics, as in BatchNorm, are those of
     the last training step, whichever epoch was best; LayerNorm has none.
 
     A saved ranker holds the module's weights but not its code: ``podium.load(path, module=...)``.

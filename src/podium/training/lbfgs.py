@@ -89,7 +89,7 @@ class LBFGS(Trainer, needs_gradient=True, works_remotely=True):
             steepest = float(np.abs(function(start)[1]).max())
             raise ValueError(
                 f"training could not take a first step from a slope of {steepest:.3g}: rescale the features, by "
-                + advice('normalize="standard" for example', "--normalize standard for example")
+                + advice('normalize="robust" for example', "--normalize robust for example")
             )
         converged: bool | None = status == 0
         if status == 2 and not interrupted and _at_rounding(monitor.losses):

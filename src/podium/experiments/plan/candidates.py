@@ -107,7 +107,7 @@ def candidates(
     found = []
     for name, settings in chosen.items():
         method = _method(name)
-        general = accepted(method.build, {"normalize": "standard" if per_document else "robust"})
+        general = accepted(method.build, {"normalize": "robust"})
         found += [Candidate(method, one) for one in method.settings([{**general, **own} for own in settings], seed)]
     order = dict.fromkeys(("listnet", "lambdamart", *LINEAR, "best-feature", *(name for name, _ in grown), *OTHERS))
     first = {name: i for i, name in enumerate(order)}

@@ -229,7 +229,7 @@ def _normalization(comparison: Comparison) -> str:
         "minmax": "rescaled to [0, 1] within each query",
         "zscore": "standardized within each query",
         "standard": "standardized by the training part's mean and deviation",
-        "robust": "standardized by the training part's mean and deviation, logarithms where tails are heavy",
+        "robust": "standardized by the training part's mean and deviation, as logarithms where tails are heavy",
         "none": "as they are",
         "searched": "as the search chose",
         None: "as it does itself",

@@ -157,7 +157,7 @@ def _companions(model: Portable, file: str, options: Options) -> dict[str, str]:
         for feature in derived
     ]
     words = {"file": file, "name": name, "store": store, "n_features": len(model.feature_names)}
-    how = usage("solr", **words, on_derived=_on_derived(model, derived))
+    how = usage("solr", **words, on_derived=_on_derived(file, derived))
     notes = [
         "Solr computes in single precision: scores agree with Podium's to about seven digits.",
         "A field that a document lacks is the feature's `defaultValue`, or 0, never missing.",
@@ -202,7 +202,7 @@ def _refreshed(there: Node, wanted: Node) -> Node:
     return {**there, "params": {**there["params"], "q": _UNIT.sub(unit[0], query)}}
 
 
-def _on_derived(model: Portable, derived: list[Derived]) -> str:
+def _on_derived(file: str, derived: list[Derived]) -> str:
     """Return what to know about logarithms in the feature set."""
     if not derived:
         return ""
@@ -210,7 +210,8 @@ def _on_derived(model: Portable, derived: list[Derived]) -> str:
     return (
         f"The last {len(derived)} ({names}) are logarithms of features with heavy tails, which the model uses in their "
         "place: function queries of the same field. If such a feature is computed by a query, write `query({!edismax "
-        'qf=title v="${query}"})` where the function has `field("…")`, and leave the numbers as they are. '
+        'qf=title v="${query}"})` where the function has `field("…")`, and leave the numbers as they are. If the other '
+        f"features are in the store already, put only these: `jq '.[-{len(derived)}:]' {file}.features.json`. "
     )
 
 

@@ -46,7 +46,7 @@ class RestartedPreset(BaseRanker):
     learning_rate: float = 0.01
     early_stopping: bool = True
     patience: int | None = 10
-    normalize: str | None = "standard"
+    normalize: str | None = "robust"
     n_jobs: int | None = None
 
     searchable: ClassVar[tuple[str, ...]] = ()

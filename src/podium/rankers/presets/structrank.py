@@ -65,7 +65,7 @@ class StructRank(BaseRanker):
 
 
 def _on_linear(
-    topology: str = "full", l2: float = 1e-3, normalize: str | None = "standard", random_state: RandomState = None
+    topology: str = "full", l2: float = 1e-3, normalize: str | None = "robust", random_state: RandomState = None
 ) -> Ranker:
     loss = StructRankLoss(topology, learn_weights=False)
     return Ranker(loss=loss, scorer=Linear(l2=l2), normalize=normalize, random_state=random_state)

@@ -65,6 +65,15 @@ class LoggedRows(NamedTuple):
     units: np.ndarray
 
 
+class LoggedIndexedRows(NamedTuple):
+    """The same of rows of a matrix that is shared with others."""
+
+    features: np.ndarray
+    numbers: np.ndarray
+    columns: np.ndarray
+    units: np.ndarray
+
+
 class LoggedSparseRows(NamedTuple):
     """The same of the three arrays of a CSR matrix."""
 
@@ -79,10 +88,13 @@ def rows_of(queries: Queries) -> Any:
     if isinstance(queries, IndexedQueries):
         return IndexedRows(queries.matrix.rows, queries.rows)
     if isinstance(queries, LoggedQueries):
-        rows = as_rows(queries.given.features)
-        if isinstance(rows, tuple):
-            return LoggedSparseRows(*rows, queries.log_scale)
-        return LoggedRows(rows, queries.columns, queries.log_scale[queries.columns])
+        rows, columns = rows_of(queries.given), queries.columns
+        if isinstance(rows, np.ndarray):
+            return LoggedRows(rows, columns, queries.log_scale[columns])
+        if isinstance(rows, IndexedRows):
+            return LoggedIndexedRows(*rows, columns, queries.log_scale[columns])
+        data, indices, bounds = rows
+        return LoggedSparseRows(data, indices, bounds, queries.log_scale)
     if not isinstance(queries, RescaledQueries):
         return as_rows(queries.features)
     kind = MinmaxRows if queries.how == "minmax" else ZscoreRows
@@ -202,10 +214,21 @@ def dense_rows(queries: Queries, start: int, stop: int) -> np.ndarray:
 def _log_block(rows: LoggedRows, no_map: Any, start: int, stop: int, block: np.ndarray) -> None:
     """Write the rows ``start:stop`` with logarithms to ``block``."""
     for i in range(stop - start):
-        row, out = rows.features[start + i], block[i]
-        for j in range(len(row)):
-            out[j] = row[j]
-    write_logarithms(rows.features[start:stop], rows.columns, rows.units, block)
+        _copy_row(rows.features[start + i], block[i])
+    write_logarithms(block[: stop - start], rows.columns, rows.units, block)
+
+
+@njit(error_model="numpy")
+def _log_indexed_block(rows: LoggedIndexedRows, no_map: Any, start: int, stop: int, block: np.ndarray) -> None:
+    for i in range(stop - start):
+        _copy_row(rows.features[rows.numbers[start + i]], block[i])
+    write_logarithms(block[: stop - start], rows.columns, rows.units, block)
+
+
+@njit(error_model="numpy")
+def _copy_row(row: np.ndarray, out: np.ndarray) -> None:
+    for j in range(len(out)):
+        out[j] = row[j]
 
 
 @njit(error_model="numpy")
@@ -287,6 +310,7 @@ _CHANGES: dict[type, tuple[Any, Any]] = {
     MinmaxRows: (_rescale_block, minmax_map),
     ZscoreRows: (_rescale_block, zscore_map),
     LoggedRows: (_log_block, None),
+    LoggedIndexedRows: (_log_indexed_block, None),
 }
 """What writes changed rows to a block, and what makes the maps it needs."""
 
