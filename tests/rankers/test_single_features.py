@@ -8,6 +8,7 @@ import pytest
 import podium
 from podium.metrics import metric
 from podium.rankers.single_features.adarank import MetricWeighting
+from podium.rankers.single_features.levels import Judge
 from podium.rankers.single_features.loop import LARGEST_WEIGHT, BoostingLoop, Rule, first_best, log_odds
 from podium.rankers.single_features.pairs import ExponentialWeighting, FidelityWeighting
 from podium.rankers.single_features.thresholds import Thresholds
@@ -149,6 +150,35 @@ def test_adarank_by_hand() -> None:
     np.testing.assert_allclose(weighting.weights, p / p.sum())
     assert weighting.best_rule().feature == 1  # not feature 0 again, though it still has the higher merit
     assert (weighting.merits @ weighting.weights).argmax() == 0
+
+
+def test_all_levels_tell_graded_documents_apart_that_are_all_relevant() -> None:
+    # Grades 3, 1, 2 | 1, 1, in the order of the feature; every document is relevant, so MAP is 1 whatever the order.
+    queries = podium.Queries([[3.0], [2.0], [1.0], [2.0], [1.0]], [3, 1, 2, 1, 1], sizes=[3, 2])
+    scores = queries.features[:, 0].astype(float)
+    assert Judge(metric("map"), queries, all_levels=False).per_query(scores).tolist() == [1, 1]
+    # By hand. From grade 2 on: relevant at ranks 1 and 3, (1 + 2/3) / 2; from 3 on: at rank 1. The second query has
+    # neither grade, and the value of the metric itself.
+    graded = Judge(metric("map"), queries, all_levels=True)
+    np.testing.assert_allclose(graded.per_query(scores), [((1 + 2 / 3) / 2 + 1) / 2, 1])
+    assert graded.per_query(-scores)[0] < graded.per_query(scores)[0]
+    # A convention's own level is the lowest, and metrics that see grades stay as they are.
+    only_3 = Judge(metric("map", "standard+relevant_from=3"), queries, all_levels=True)
+    np.testing.assert_allclose(only_3.per_query(scores), [1, 0])
+    by_gain = Judge(metric("ndcg@2"), queries, all_levels=True).per_query(scores)
+    np.testing.assert_array_equal(by_gain, metric("ndcg@2").per_query(scores, queries.labels, queries.offsets))
+    many = queries.with_labels(np.linspace(0.5, 30.0, 5))
+    assert len(Judge(metric("map"), many, all_levels=True).by_level) == 4
+
+
+def test_adarank_on_grades_that_are_nearly_all_relevant_learns_their_order() -> None:
+    # Feature 0 separates grade 0, one document of ten, from the rest; feature 1 orders the others.
+    rng = np.random.default_rng(0)
+    labels = rng.choice(5, 400, p=[0.1, 0.5, 0.2, 0.1, 0.1])
+    features = np.column_stack((labels > 0, labels * (labels > 1))) + 0.3 * rng.normal(size=(400, 2))
+    queries = podium.Queries(features, labels, sizes=[20] * 20)
+    paper, graded = (podium.AdaRank(levels=levels, n_rounds=1).fit(queries).rules() for levels in ("one", "all"))
+    assert (paper[0].feature, graded[0].feature) == (0, 1)
 
 
 def test_adarank_may_repeat_and_turn_features_round(queries) -> None:

@@ -4,7 +4,7 @@ from functools import partial
 
 import numpy as np
 
-from podium.core.parameters import require_count
+from podium.core.parameters import require_choice, require_count
 from podium.data.queries import Queries
 from podium.metrics import Metric, metric
 from podium.rankers.methods import METHODS
@@ -30,6 +30,10 @@ class AdaRank(FeatureBoosting):
     repeats : int
         How often a feature may be chosen in a row. A feature that is added to itself ranks as before, so the weights
         stay and it is chosen forever; the paper leaves this open.
+    levels : {"all", "one"}
+        For metrics that only know relevant documents, such as MAP, on graded labels: ``"one"`` takes the grade from which
+        on the convention calls a document relevant, as in the paper; ``"all"`` the mean over all such grades not below
+        it, without which MAP hardly tells features apart where most documents are relevant.
 
     Examples
     --------
@@ -37,17 +41,20 @@ class AdaRank(FeatureBoosting):
     >>> queries = podium.make_queries(n_queries=50, n_documents=10, n_features=3)
     >>> ranker = AdaRank(n_rounds=20).fit(queries)
     >>> len(ranker.rules()), ranker.score(queries) > 0.8
-    (3, True)
+    (2, True)
     """
 
     metric: str | Metric = "map"
     n_rounds: int = 100
     repeats: int = 1
+    levels: str = "all"
 
     def _weighting(self, queries: Queries, query_weight: np.ndarray) -> Weighting:
         require_count("repeats", self.repeats)
-        both = self.direction == "both"
-        return MetricWeighting(queries, query_weight, metric(self.metric), self._scale(queries), both, self.repeats)
+        require_choice("levels", self.levels, ("all", "one"))
+        both, all_levels = self.direction == "both", self.levels == "all"
+        scale = self._scale(queries)
+        return MetricWeighting(queries, query_weight, metric(self.metric), scale, both, self.repeats, all_levels)
 
     def _model(self, rules: list[Rule], queries: Queries) -> tuple[Model, np.ndarray]:
         coef = np.bincount([rule.feature for rule in rules], [rule.weight for rule in rules], queries.n_features)
@@ -71,7 +78,7 @@ for _metric in ("map", "ndcg@10"):
         f"features weighted by the {_metric} of badly ranked queries",
         "Xu & Li, SIGIR 2007",
         "listwise",
-        {"direction": ["up", "both"]},
+        {"direction": ["up", "both"], **({"levels": ["all", "one"]} if _metric == "map" else {})},
         variant=_metric != "map",
         kind="features",
     )

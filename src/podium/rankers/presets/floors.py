@@ -12,7 +12,8 @@ from podium.metrics.telling import can_tell, watched_metric
 from podium.rankers.estimator import BaseRanker
 from podium.rankers.inputs import TrainingInput
 from podium.rankers.methods import METHODS
-from podium.rankers.single_features.adarank import metric_table
+from podium.rankers.single_features.adarank import merit_table
+from podium.rankers.single_features.levels import Judge
 from podium.scorers import Linear, LinearModel, Scorer
 from podium.scorers.chance import Hash, HashModel
 from podium.training.base import Convergence, Fit
@@ -70,7 +71,8 @@ class BestFeature(BaseRanker):
             judged_on, weights = given.validation, None
         measure = watched_metric(self.metric, judged_on, "the first feature is as good as any") or metric(self.metric)
         candidates = list(product(range(judged_on.n_features), (1.0, -1.0)))
-        merits = np.array([_mean(values, weights) for values in metric_table(measure, judged_on, candidates)])
+        table = merit_table(Judge(measure, judged_on, all_levels=False), candidates)
+        merits = np.array([_mean(values, weights) for values in table])
         feature, direction = candidates[int(np.argmax(merits))]
         coef = np.zeros(judged_on.n_features)
         coef[feature] = direction

@@ -9,6 +9,7 @@ import numpy as np
 
 from podium.data.queries import Queries
 from podium.metrics import Metric
+from podium.rankers.single_features.levels import Judge
 from podium.rankers.single_features.loop import Rule, first_best, log_odds
 from podium.scorers.thresholds import by_column, column
 
@@ -31,6 +32,8 @@ class MetricWeighting:
         Whether a feature may also rank with its lowest value first.
     repeats : int
         How often a feature may be chosen in a row.
+    all_levels : bool
+        Whether a metric of relevant documents is the mean over all grades from which on they may be relevant.
     """
 
     def __init__(
@@ -41,15 +44,16 @@ class MetricWeighting:
         scale: np.ndarray,
         downwards: bool,
         repeats: int,
+        all_levels: bool = False,
     ) -> None:
         if not metric.kind.bounded:
             raise ValueError(f"AdaRank needs a metric that is at most 1, such as ndcg; {metric} is not")
         self.queries = queries
-        self.metric = metric
+        self.judge = Judge(metric, queries, all_levels)
         self.repeats = repeats
         directions = (1.0, -1.0) if downwards else (1.0,)
         self.candidates = [(j, d * scale[j]) for j in range(queries.n_features) if scale[j] != 0 for d in directions]
-        self.merits = metric_table(metric, queries, self.candidates)
+        self.merits = merit_table(self.judge, self.candidates)
         # Whether a query has a value depends on its labels, not on the ranking.
         self.query_weight = np.where(np.isnan(self.merits).any(axis=0), 0.0, query_weight)
         np.nan_to_num(self.merits, copy=False)
@@ -61,8 +65,7 @@ class MetricWeighting:
         if not self.chosen or total == 0:  # nothing is ranked yet: queries count alike
             self.weights = self.query_weight / max(total, np.finfo(float).tiny)
             return 1.0
-        values = self.metric.per_query(scores, self.queries.labels, self.queries.offsets, self.queries.document_ids)
-        losses = self.query_weight * np.exp(-np.nan_to_num(values))
+        losses = self.query_weight * np.exp(-np.nan_to_num(self.judge.per_query(scores)))
         self.weights = losses / losses.sum()
         return float(losses.sum() / total)
 
@@ -82,10 +85,10 @@ class MetricWeighting:
         return Rule(j, log_odds(1 + merit, 1 - merit) * factor)
 
 
-def metric_table(metric: Metric, queries: Queries, candidates: Sequence[tuple[int, float]]) -> np.ndarray:
-    """(n_candidates, n_queries) values of a metric when the queries are ranked by factor × feature."""
-    table = np.empty((len(candidates), len(queries)))
-    features = by_column(queries.features)
+def merit_table(judge: Judge, candidates: Sequence[tuple[int, float]]) -> np.ndarray:
+    """(n_candidates, n_queries) values of the queries when they are ranked by factor × feature."""
+    table = np.empty((len(candidates), len(judge.queries)))
+    features = by_column(judge.queries.features)
     for row, (j, factor) in zip(table, candidates, strict=True):
-        row[:] = metric.per_query(factor * column(features, j), queries.labels, queries.offsets, queries.document_ids)
+        row[:] = judge.per_query(factor * column(features, j))
     return table
