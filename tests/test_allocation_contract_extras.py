@@ -1,65 +1,22 @@
 """A failed allocation inside compiled code is an exception, never an answer: every loss, and losses on every scorer.
 
-As SQLite's tests do, the n-th allocation fails, for each n in turn. Numba allocates by a function of Python's that can
-be replaced; that is done in a child process, which runs this file.
+As SQLite's tests do, the n-th allocation fails, for each n in turn: in a child process, which runs this file.
 """
 
 from __future__ import annotations
 
-import ctypes
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numba import carray, cfunc, types
-from numba.core.runtime import _nrt_python
+
+if TYPE_CHECKING:
+    from .compiled_memory import FailingMemory
 
 MOST = 40  # allocations that are made to fail per loss or scorer, spread over all there are
-
-
-class _Allocator(ctypes.Structure):
-    """PyMemAllocatorEx of Python's C interface."""
-
-    _fields_ = [(name, ctypes.c_void_p) for name in ("state", "malloc", "calloc", "realloc", "free")]
-
-
-class FailingMemory:
-    """Replaces the memory of compiled code in this process; the allocation of a given number fails."""
-
-    def __init__(self) -> None:
-        malloc = ctypes.CDLL(None).malloc
-        malloc.argtypes, malloc.restype = [ctypes.c_size_t], ctypes.c_void_p
-        self.state = np.zeros(2, np.int64)  # allocations so far, the one to fail
-
-        @cfunc(types.uintp(types.CPointer(types.int64), types.uintp))  # type: ignore[untyped-decorator]
-        def allocate(address: Any, size: int) -> Any:
-            state = carray(address, 2)
-            state[0] += 1
-            return 0 if state[0] == state[1] else malloc(size)
-
-        self._keep, allocator, raw_memory = allocate, _Allocator(), 0
-        ctypes.pythonapi.PyMem_GetAllocator(raw_memory, ctypes.byref(allocator))
-        allocator.malloc, allocator.state = allocate.address, self.state.ctypes.data
-        _nrt_python.memsys_use_cpython_allocator()
-        ctypes.pythonapi.PyMem_SetAllocator(raw_memory, ctypes.byref(allocator))
-
-    def count(self, function: Callable[[], Any]) -> int:
-        self.state[:] = 0
-        function()
-        return int(self.state[0])
-
-    def outcome(self, function: Callable[[], Any], failing: int) -> Any:
-        """Return what the function returns if this allocation fails, or None if it raises."""
-        self.state[:] = 0, failing
-        try:
-            return function()
-        except (MemoryError, RuntimeError, SystemError):
-            return None
-        finally:
-            self.state[:] = 0
 
 
 def wrong_answers(memory: FailingMemory, name: str, function: Callable[[], np.ndarray]) -> tuple[int, list[str]]:
@@ -78,12 +35,13 @@ def wrong_answers(memory: FailingMemory, name: str, function: Callable[[], np.nd
 
 
 def main() -> None:
+    import compiled_memory
     import test_loss_contract as losses
     import test_scorer_contract as scorers
     from podium.losses import ListNetLoss
     from podium.training.objective import Objective
 
-    memory = FailingMemory()
+    memory = compiled_memory.FailingMemory()
     lists = losses.Lists(seed=1)
     jobs: dict[str, Callable[[], np.ndarray]] = {}
     for loss in losses.ALL:

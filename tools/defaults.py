@@ -1,11 +1,12 @@
 """Default settings against tuned ones and the best single feature, and Auto against what validation picks.
 
-    python tools/defaults.py [--data FOLDER] [--sets ohsumed,mslr,…] [--parts presets,auto,…] [--out PAGE]
+    python tools/defaults.py [--data FOLDER] [--sets ohsumed,mslr,…] [--parts trees,auto,…] [--stored] [--out PAGE]
 
 Every preset takes part with its defaults and, as ``NAME tuned``, with the best of a few settings drawn from its search
 space, in five-fold rotation: three fifths of the queries train, one validates (early stopping, choice of settings), one
-judges. Of data with a test part only training and validation parts are used. Nothing is fitted twice: a run that was
-stopped goes on.
+judges. Of data with a test part only training and validation parts are used, but for the part ``test``, which is
+OHSUMED's own five folds and chooses nothing. Nothing is fitted twice: a run that was stopped goes on. With
+``--stored``, the page is written of what there is, and says what is missing.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -32,9 +34,6 @@ ROOT = Path(__file__).parents[1]
 METRICS, CONVENTION, SEED = ("ndcg@10", "map"), "standard", 0
 BUDGET = 3
 """Settings drawn for each tuned method."""
-COSTLY = {"boltzrank", "boltzrank-pairs", "pmop-geometric", "pmop-gibbs", "pmop-mh", "softrank", "frank"}
-COSTLY |= {"structrank", "structrank-none", "structrank-random"}
-"""Methods that take most of the time: a part of their own, and not tuned."""
 
 
 # ---- data
@@ -112,19 +111,14 @@ SETS: dict[str, tuple[str, Callable[[Path], podium.Queries]]] = {
 # ---- methods
 
 
-def presets() -> dict[str, Any]:
-    """Return the quicker presets with their defaults."""
-    return {name: replace(METHODS[name], grid={}) for name in _learners() if name not in COSTLY}
-
-
-def costly() -> dict[str, Any]:
-    """Return the others."""
-    return {name: replace(METHODS[name], grid={}) for name in _learners() if name in COSTLY}
+def defaults(kind: str | None = None) -> dict[str, Any]:
+    """Return the presets with their defaults: all, or those whose models are of a kind."""
+    return {name: replace(METHODS[name], grid={}) for name in _learners() if kind in (None, METHODS[name].kind)}
 
 
 def tuned() -> dict[str, Any]:
-    """Return the quicker presets, to be tuned."""
-    return {f"{name} tuned": METHODS[name] for name in _learners() if name not in COSTLY and METHODS[name].grid}
+    """Return the presets, to be tuned."""
+    return {f"{name} tuned": METHODS[name] for name in _learners() if METHODS[name].grid}
 
 
 def _learners() -> list[str]:
@@ -184,7 +178,15 @@ def choosers() -> dict[str, Any]:
     }
 
 
-PARTS = {"presets": presets, "costly": costly, "tuned": tuned, "normalizations": normalizations, "auto": choosers}
+KINDS = ("trees", "features", "weights", "network")
+PARTS: dict[str, Callable[[], dict[str, Any]]] = {kind: partial(defaults, kind) for kind in KINDS}
+PARTS |= {"tuned": tuned, "auto": choosers, "normalizations": normalizations, "test": defaults}
+ONLY_ON = {
+    "tuned": ("nonlinear 100", "stars", "binary", "ohsumed"),
+    "normalizations": ("heavy tails", "mslr", "ohsumed"),
+    "test": ("ohsumed",),
+}
+"""Parts that are not computed on all sets, for their cost or since there is nothing to compute."""
 
 
 class Lines:
@@ -204,31 +206,46 @@ class Lines:
         print(f"\r[{self.name}] {self.done} of {self.total}: {text[:90]:90s}", end="", file=sys.stderr, flush=True)
 
 
-def runs(options: argparse.Namespace) -> Iterator[tuple[str, str, Comparison]]:
-    """Yield set, part and comparison, computing what the folder of runs does not have."""
-    for name in options.sets:
-        queries = SETS[name][1](options.data)
-        for part in options.parts:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # members that stop at their default number of iterations
-                yield (
-                    name,
-                    part,
-                    podium.compare(
-                        queries,
-                        PARTS[part](),
-                        metrics=METRICS,
-                        convention=CONVENTION,
-                        primary="ndcg@10",
-                        folds=5,
-                        search="random",
-                        budget=BUDGET,
-                        random_state=SEED,
-                        out=options.runs / f"{name.replace(' ', '-')}-{part}",
-                        jobs=1,
-                        progress=Lines(f"{name}, {part}"),
-                    ),
-                )
+def wanted(options: argparse.Namespace) -> Iterator[tuple[str, str]]:
+    """Yield sets and parts, the parts in the outer loop: what every set needs first."""
+    for part in options.parts:
+        for name in options.sets:
+            if name in ONLY_ON.get(part, SETS):
+                yield name, part
+
+
+def compared(name: str, part: str, options: argparse.Namespace) -> Comparison | None:
+    """Return the comparison of a part on a set: computed as far as it is not stored, or None if it may not be."""
+    folder = options.runs / f"{name.replace(' ', '-')}-{part}"
+    if options.stored:
+        return _stored(folder)
+    rotation: dict[str, Any] = {"protocol": "letor"} if part == "test" else {"folds": 5}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # members that stop at their default number of iterations
+        return podium.compare(
+            options.data / "ohsumed" if part == "test" else SETS[name][1](options.data),
+            PARTS[part](),
+            metrics=METRICS,
+            convention=CONVENTION,
+            primary="ndcg@10",
+            search="random",
+            budget=BUDGET,
+            random_state=SEED,
+            out=folder,
+            jobs=1,
+            progress=Lines(f"{name}, {part}"),
+            **rotation,
+        )
+
+
+def _stored(folder: Path) -> Comparison | None:
+    """Return a stored comparison, if it is complete."""
+    if not (folder / "run.sqlite").exists():
+        return None
+    comparison = Comparison.load(folder)
+    done = {(result.method, result.fold) for result in comparison.results}
+    complete = all((row.method, fold) in done for row in comparison.rows for fold in comparison.folds)
+    return comparison if complete else None
 
 
 def main() -> None:
@@ -238,12 +255,17 @@ def main() -> None:
     parser.add_argument("--sets", type=_names(SETS), default=list(SETS), help=", ".join(SETS))
     parser.add_argument("--parts", type=_names(PARTS), default=list(PARTS), help=", ".join(PARTS))
     parser.add_argument("--runs", type=Path, default=ROOT / "podium-runs" / "defaults")
+    parser.add_argument("--stored", action="store_true", help="compute nothing: write the page of what is stored")
     parser.add_argument("--out", type=Path, default=ROOT / "docs" / "results" / "defaults.md")
     options = parser.parse_args()
-    found: dict[str, dict[str, Comparison]] = {}
-    for name, part, comparison in runs(options):
-        found.setdefault(name, {})[part] = comparison
-    write_page(options.out, found, {name: text for name, (text, _) in SETS.items()}, METRICS)
+    missing, found = dict.fromkeys(wanted(options)), dict[str, dict[str, Comparison]]()
+    for name, part in list(missing):
+        comparison = compared(name, part, options)
+        if comparison is not None:
+            found.setdefault(name, {})[part] = comparison
+            del missing[name, part]
+    in_order = {name: found[name] for name in SETS if name in found}
+    write_page(options.out, in_order, {name: text for name, (text, _) in SETS.items()}, METRICS, BUDGET, missing)
 
 
 def _names(known: dict[str, Any]) -> Callable[[str], list[str]]:

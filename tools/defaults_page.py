@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +12,8 @@ from podium.experiments.result.comparison import Comparison
 from podium.metrics.significance import bootstrap_interval, randomization_test
 
 FLOOR, LEVEL = "best-feature", 0.05
+KINDS = ("weights", "network", "features", "trees")
+"""The parts that presets with their defaults are divided into, by what their models are."""
 Found = Mapping[str, Mapping[str, Comparison]]
 """Comparisons by set and part."""
 
@@ -23,9 +25,10 @@ make defaults     # python tools/defaults.py; goes on where it was stopped
 ```
 
 Every preset with its defaults in five-fold rotation over whole queries: three fifths train, one is the `eval_set`, one
-judges. Of data with a test part only the training and validation parts are used. Figures are means over all queries,
-convention `standard`, seed 0, {date}. **▲** and **▼** mark a preset that is significantly above or below
-`best-feature`, which is chosen on the same validation queries (paired randomization test over queries, p < .05).
+judges. Of data with a test part only the training and validation parts are used; OHSUMED's test parts are in the last
+section, and decided nothing. Figures are means over all queries, convention `standard`, seed 0, {date}. **▲** and **▼**
+mark a preset that is significantly above or below `best-feature`, which is chosen on the same validation queries
+(paired randomization test over queries, p < .05, not corrected for the number of tests).
 
 | set | lists |
 |---|---|
@@ -35,16 +38,30 @@ convention `standard`, seed 0, {date}. **▲** and **▼** mark a preset that is
 """
 
 
-def write_page(out: Path, found: Found, sets: Mapping[str, str], metrics: Sequence[str]) -> None:
-    """Write the page, with what was computed."""
+def write_page(
+    out: Path,
+    found: Found,
+    sets: Mapping[str, str],
+    metrics: Sequence[str],
+    budget: int,
+    missing: Iterable[tuple[str, str]] = (),
+) -> None:
+    """Write the page, with what was computed and a line on what was not."""
     below = list(_below(found, metrics))
-    verdict = "No preset is significantly below `best-feature` on any of these sets."
+    verdict = "**No preset is significantly below `best-feature` on any of these sets.**"
     if below:
         verdict = f"Significantly below `best-feature`: {'; '.join(below)}."
+    left: dict[str, list[str]] = {}
+    for name, part in missing:
+        left.setdefault(part, []).append(name)
+    if left:
+        listed = "; ".join(f"{part} on {', '.join(names)}" for part, names in left.items())
+        verdict += f"\n\nNot computed: {listed}."
     listed = "\n".join(f"| {name} | {sets[name]} |" for name in found)
     parts = [TEXT.format(date=f"{datetime.date.today():%-d %B %Y}", sets=listed, verdict=verdict)]
     parts += [_against_the_floor(found, metric) for metric in metrics]
-    parts += [*_tuned(found, metrics[0]), *_normalizations(found, metrics[0]), *_auto(found, metrics[0])]
+    parts += [*_tuned(found, metrics[0], budget), *_normalizations(found, metrics[0]), *_auto(found, metrics[0])]
+    parts += _test(found, metrics)
     out.write_text("\n".join(parts), encoding="utf-8")
 
 
@@ -57,7 +74,10 @@ def _values(found: Found, name: str, part: str, metric: str) -> dict[str, np.nda
 
 
 def _defaults(found: Found, name: str, metric: str) -> dict[str, np.ndarray]:
-    return _values(found, name, "presets", metric) | _values(found, name, "costly", metric)
+    values: dict[str, np.ndarray] = {}
+    for part in KINDS:
+        values |= _values(found, name, part, metric)
+    return values
 
 
 def _tells(values: Mapping[str, np.ndarray]) -> bool:
@@ -89,13 +109,8 @@ def _against_the_floor(found: Found, metric: str) -> str:
     by_set = {name: values for name, values in by_set.items() if values and _tells(values)}
     methods = list(dict.fromkeys(method for values in by_set.values() for method in values))
     methods.sort(key=lambda method: method in (FLOOR, "random"))
-    rows = []
-    for method in methods:
-        cells = []
-        for values in by_set.values():
-            own = values.get(method)
-            cells.append("" if own is None else f"{np.nanmean(own):.4f}{_mark(own, values[FLOOR])}")
-        rows.append([f"*{method}*" if method in (FLOOR, "random") else method, *cells])
+    floors = (FLOOR, "random")
+    rows = [[f"*{name}*" if name in floors else name, *_cells(name, *by_set.values())] for name in methods]
     left_out = [name for name in found if name not in by_set]
     note = f"\n\n{metric} cannot tell methods apart on: {', '.join(left_out)}." if left_out else ""
     return f"## Defaults, {metric}\n\n{_table(['preset', *by_set], rows)}{note}\n"
@@ -107,14 +122,14 @@ def _difference(values: np.ndarray, other: np.ndarray) -> str:
     return f"{np.nanmean(values - other):+.4f} ({low:+.4f} to {high:+.4f}), p {p:.3f}"
 
 
-def _tuned(found: Found, metric: str) -> Iterator[str]:
+def _tuned(found: Found, metric: str, budget: int) -> Iterator[str]:
     names = [name for name in found if "tuned" in found[name]]
     if not names:
         return
     yield f"## Tuned minus default, {metric}\n"
     yield (
-        "The best on the validation part of three settings drawn from the preset's search space; 95 % intervals of the "
-        "difference by bootstrap over queries. Presets that take most of the time were not tuned.\n"
+        f"Each preset at the best, on the validation part, of {budget} settings drawn from its search space; 95 % "
+        "intervals of the difference by bootstrap over queries.\n"
     )
     header = ["preset", *names]
     rows: dict[str, dict[str, str]] = {}
@@ -170,8 +185,25 @@ def _of(values: Mapping[str, np.ndarray], names: Sequence[str]) -> list[np.ndarr
 def _best_by_validation(found: Found, name: str, metric: str) -> np.ndarray:
     """Return the values of the preset that is best on the validation part of each fold."""
     best: dict[str, tuple[float, list[float]]] = {}
-    parts = [found[name][part] for part in ("presets", "costly") if part in found[name]]
+    parts = [found[name][part] for part in KINDS if part in found[name]]
     for result in (result for comparison in parts for result in comparison.results):
         if result.validation is not None and result.validation > best.get(result.fold, (-1.0, []))[0]:
             best[result.fold] = result.validation, result.per_query[metric]
     return np.concatenate([np.asarray(best[fold][1], float) for fold in parts[0].folds])
+
+
+def _test(found: Found, metrics: Sequence[str]) -> Iterator[str]:
+    for name in found:
+        if "test" not in found[name]:
+            continue
+        yield f"## Test parts of {name}\n"
+        yield "Its own folds: training part, validation part as `eval_set`, test part. Defaults, reported once.\n"
+        first, *others = (_values(found, name, "test", metric) for metric in metrics)
+        methods = sorted(first, key=lambda method: (method in (FLOOR, "random"), -np.nanmean(first[method])))
+        yield _table(["preset", *metrics], [[method, *_cells(method, first, *others)] for method in methods]) + "\n"
+
+
+def _cells(method: str, *values: Mapping[str, np.ndarray]) -> Iterator[str]:
+    for by_method in values:
+        own = by_method.get(method)
+        yield "" if own is None else f"{np.nanmean(own):.4f}{_mark(own, by_method[FLOOR])}"

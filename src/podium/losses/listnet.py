@@ -97,20 +97,23 @@ def listnet(given: OneList, prepared: Any, out: Derivatives) -> float:
     top = scores[0]
     for i in range(n):
         top = max(top, scores[i])
-    total, agreement = number(0), number(0)
+    # Sums are in loops that write nothing: a loop that writes is compiled twice, for arrays that may overlap and for
+    # others, so that the order of a sum in it would depend on places in memory.
     for i in range(n):
-        e = exp(scores[i] - top)
-        gradient[i] = e
-        total += e
+        gradient[i] = exp(scores[i] - top)
+    total, agreement = number(0), number(0)
+    if n <= LONG:
+        for i in range(n):
+            total += gradient[i]
+        for i in range(n):
+            agreement += number(target[i]) * (scores[i] - top)
     sum_of_exp = float(total) if n <= LONG else _sum(gradient)
     inverse = number(1.0 / sum_of_exp)
     for i in range(len(curvature)):
         p = gradient[i] * inverse
         curvature[i] = p * (number(1) - p)
     for i in range(n):
-        t = number(target[i])
-        agreement += t * (scores[i] - top)
-        gradient[i] = gradient[i] * inverse - t
+        gradient[i] = gradient[i] * inverse - number(target[i])
     return math.log(sum_of_exp) - (float(agreement) if n <= LONG else _dot(target, scores, top))
 
 

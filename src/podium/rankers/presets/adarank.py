@@ -31,8 +31,8 @@ class AdaRank(FeatureBoosting):
         How often a feature may be chosen in a row. A feature that is added to itself ranks as before, so the weights
         stay and it is chosen forever; the paper leaves this open.
     levels : {"all", "one"}
-        For metrics that only know relevant documents, such as MAP, on graded labels: ``"one"`` takes the grade from which
-        on the convention calls a document relevant, as in the paper; ``"all"`` the mean over all such grades not below
+        For metrics that only know relevant documents, such as MAP, on graded labels: ``"one"`` takes the grade from
+        which on the convention calls a document relevant, as in the paper; ``"all"`` the mean over all grades not below
         it, without which MAP hardly tells features apart where most documents are relevant.
 
     Examples
