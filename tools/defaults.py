@@ -28,7 +28,7 @@ from podium.experiments.result.comparison import Comparison
 from podium.rankers.methods import METHODS
 
 sys.path.insert(0, str(Path(__file__).parent))
-from defaults_page import write_page
+from defaults_page import KINDS, write_page
 
 ROOT = Path(__file__).parents[1]
 METRICS, CONVENTION, SEED = ("ndcg@10", "map"), "standard", 0
@@ -116,9 +116,9 @@ def defaults(kind: str | None = None) -> dict[str, Any]:
     return {name: replace(METHODS[name], grid={}) for name in _learners() if kind in (None, METHODS[name].kind)}
 
 
-def tuned() -> dict[str, Any]:
-    """Return the presets, to be tuned."""
-    return {f"{name} tuned": METHODS[name] for name in _learners() if METHODS[name].grid}
+def tuned(kind: str) -> dict[str, Any]:
+    """Return the presets whose models are of a kind, to be tuned."""
+    return {f"{name} tuned": METHODS[name] for name in defaults(kind) if METHODS[name].grid}
 
 
 def _learners() -> list[str]:
@@ -178,14 +178,12 @@ def choosers() -> dict[str, Any]:
     }
 
 
-KINDS = ("trees", "features", "weights", "network")
 PARTS: dict[str, Callable[[], dict[str, Any]]] = {kind: partial(defaults, kind) for kind in KINDS}
-PARTS |= {"tuned": tuned, "auto": choosers, "normalizations": normalizations, "test": defaults}
-ONLY_ON = {
-    "tuned": ("nonlinear 100", "stars", "binary", "ohsumed"),
-    "normalizations": ("heavy tails", "mslr", "ohsumed"),
-    "test": ("ohsumed",),
-}
+PARTS |= {f"tuned {kind}": partial(tuned, kind) for kind in KINDS}
+PARTS |= {"auto": choosers, "normalizations": normalizations, "test": defaults}
+TUNED_ON = ("nonlinear 100", "binary", "stars", "ohsumed")
+ONLY_ON = {f"tuned {kind}": TUNED_ON for kind in KINDS}
+ONLY_ON |= {"normalizations": ("heavy tails", "mslr", "ohsumed"), "test": ("ohsumed",)}
 """Parts that are not computed on all sets, for their cost or since there is nothing to compute."""
 
 
@@ -216,7 +214,7 @@ def wanted(options: argparse.Namespace) -> Iterator[tuple[str, str]]:
 
 def compared(name: str, part: str, options: argparse.Namespace) -> Comparison | None:
     """Return the comparison of a part on a set: computed as far as it is not stored, or None if it may not be."""
-    folder = options.runs / f"{name.replace(' ', '-')}-{part}"
+    folder = options.runs / f"{name}-{part}".replace(" ", "-")
     if options.stored:
         return _stored(folder)
     rotation: dict[str, Any] = {"protocol": "letor"} if part == "test" else {"folds": 5}

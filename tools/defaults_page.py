@@ -123,7 +123,7 @@ def _difference(values: np.ndarray, other: np.ndarray) -> str:
 
 
 def _tuned(found: Found, metric: str, budget: int) -> Iterator[str]:
-    names = [name for name in found if "tuned" in found[name]]
+    names = [name for name in found if any(f"tuned {kind}" in found[name] for kind in KINDS)]
     if not names:
         return
     yield f"## Tuned minus default, {metric}\n"
@@ -134,8 +134,9 @@ def _tuned(found: Found, metric: str, budget: int) -> Iterator[str]:
     header = ["preset", *names]
     rows: dict[str, dict[str, str]] = {}
     for name in names:
-        tuned, default = _values(found, name, "tuned", metric), _defaults(found, name, metric)
-        for method, values in tuned.items():
+        default = _defaults(found, name, metric)
+        tuned = [item for kind in KINDS for item in _values(found, name, f"tuned {kind}", metric).items()]
+        for method, values in tuned:
             base = default.get(method.removesuffix(" tuned"))
             if method.endswith(" tuned") and base is not None:
                 rows.setdefault(method.removesuffix(" tuned"), {})[name] = _difference(values, base)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from podium.losses.structrank.sums import Slopes, Weights, graded_full, graded_none
-from podium.numerics.pairs.crossing import crossing, new_points, over_grades
+from podium.losses.structrank.sums import Slopes, Weights, distinct_pairs_address, graded_full, graded_none
+from podium.numerics.pairs.crossing import crossing, new_points
 from podium.numerics.pairs.graded import GradedList
+from podium.numerics.pairs.graded_crossing import over_grades, over_grades_address
 from podium.numerics.pairs.grid import spacing
 
 SPANS = [0.0, 1.0, 30.0, 1e3, 1e9, 1e18]
@@ -62,10 +63,13 @@ def test_over_grades_is_the_double_sum(n_grades: int, span: float) -> None:
     np.testing.assert_array_less(np.abs(gradient - (wrong.sum(axis=0) - wrong.sum(axis=1))), 1e-12 * size + 1e-300)
 
 
-def operations(sum_of: object, one: GradedList, weight: float) -> float:
+def operations(full: bool, one: GradedList, weight: float) -> float:
     slopes = Slopes(np.zeros(len(one.scores)), np.zeros(2), np.zeros(1))
     h = spacing(1e-6) / weight
-    sum_of(one, Weights(weight, weight) if sum_of is graded_full else weight, h, slopes)  # type: ignore[operator]
+    if full:
+        graded_full(one, Weights(weight, weight), h, distinct_pairs_address(), slopes)
+    else:
+        graded_none(one, weight, h, over_grades_address(np.diff(one.bounds[[0, -1]])), slopes)
     return float(slopes.work[0])
 
 
@@ -74,5 +78,5 @@ def test_the_range_of_scores_does_not_decide_what_a_sum_costs() -> None:
     for span in SPANS:
         full, none = graded(300, 3, span), graded(5000, 5000, span)
         n_edges = 300 * 300 / 3
-        assert operations(graded_full, full, 5.0) < 300 * n_edges  # a square of the edges would be 30,000 per edge
-        assert operations(graded_none, none, 5.0) < 1000 * 5000  # pairs would be 2,500 per document
+        assert operations(True, full, 5.0) < 300 * n_edges  # a square of the edges would be 30,000 per edge
+        assert operations(False, none, 5.0) < 1000 * 5000  # pairs would be 2,500 per document

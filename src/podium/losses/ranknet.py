@@ -14,9 +14,9 @@ import numpy as np
 from podium.losses.base import Array, Derivatives, LabeledLists, Loss, OneList, njit
 from podium.numerics.elementary import FAST, exp, extent, log, log1p_unit, split
 from podium.numerics.grades import own_groups, pair_scale
-from podium.numerics.pairs.crossing import crossing_cost, over_grades
 from podium.numerics.pairs.gaps import over_pairs
 from podium.numerics.pairs.graded import GradedList, add_pair_gradient, node_differences, pair_histogram
+from podium.numerics.pairs.graded_crossing import call_over_grades, crossing_cost, over_grades_address
 from podium.numerics.pairs.grid import Grid, grid_cost, grid_under, spacing
 
 __all__ = ["RankNetLoss"]
@@ -52,13 +52,14 @@ class RankNetLoss(Loss, convex=True, has_curvature=True, exact_curvature=True, k
     tolerance: float = 1e-6
 
     def prepare(self, data: LabeledLists) -> tuple[Any, ...]:
-        return data.groups, pair_scale(data.groups, self.normalize), spacing(self.tolerance)
+        settings = spacing(self.tolerance), over_grades_address(data.sizes)
+        return data.groups, pair_scale(data.groups, self.normalize), *settings
 
 
 @njit(error_model="numpy")
 def ranknet(given: OneList, prepared: Any, out: Derivatives) -> float:
     scores, gradient, curvature = given.scores, out.gradient, out.curvature
-    groups, scales, h = prepared
+    groups, scales, h, panels = prepared
     (order, bounds), scale = own_groups(groups, given), scales[given.query]
     if len(curvature) > 0:
         return _over_logistic_pairs((), scale, scores, order, bounds, gradient, curvature)
@@ -67,11 +68,11 @@ def ranknet(given: OneList, prepared: Any, out: Derivatives) -> float:
     on_grid, by_panels, by_pairs = grid_cost(n, n_grades, grid.n_nodes), crossing_cost(n, n_grades), 0.25 * n * n
     if on_grid < min(by_panels, by_pairs):
         return _on_grid(GradedList(scores, order, bounds), grid, scale, gradient)
-    if _fits(scores) and by_pairs < by_panels:
+    if _fits(scores) and (by_pairs < by_panels or panels == 0):
         return _by_products(scores, order, bounds, scale, gradient)
-    if 4.0 * by_pairs < by_panels:
+    if 4.0 * by_pairs < by_panels or panels == 0:
         return _over_logistic_pairs((), scale, scores, order, bounds, gradient, curvature)
-    return _by_panels(GradedList(scores, order, bounds), scale, gradient)
+    return _by_panels(panels, GradedList(scores, order, bounds), scale, gradient)
 
 
 @njit(fastmath=FAST, error_model="numpy", forceinline=True)
@@ -104,11 +105,12 @@ def _on_grid(one: GradedList, grid: Grid, scale: float, gradient: Array) -> floa
 
 
 @njit(error_model="numpy")
-def _by_panels(one: GradedList, scale: float, gradient: Array) -> float:
+def _by_panels(address: int, one: GradedList, scale: float, gradient: Array) -> float:
     """Sum over all pairs at a cost that does not depend on the scores' range."""
     result = np.zeros(len(gradient))
-    value = over_grades(one.scores, one.order, one.bounds, result, np.zeros(1))
-    gradient[:] = result * scale
+    value = call_over_grades(address, one.scores, one.order, one.bounds, result, np.zeros(1))
+    for i in range(len(gradient)):
+        gradient[i] = result[i] * scale
     return value * scale
 
 

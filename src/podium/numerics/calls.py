@@ -21,7 +21,7 @@ from numba import carray, from_dtype, types
 from numba.extending import intrinsic
 from numba.np.arrayobj import make_array, populate_array
 
-from podium.numerics.compiling import Array, Kernel, callback, specialize, unbound
+from podium.numerics.compiling import Array, Kernel, callback, njit, specialize, unbound
 
 OK = 1
 """The status of a kernel that returned."""
@@ -144,6 +144,26 @@ def call_function(
         return builder.call(builder.inttoptr(args[0], kind.as_pointer()), args[1:])
 
     return types.int64(types.int64, *_ARGUMENTS), generate
+
+
+@njit(error_model="numpy")
+def call_on_arrays(function: int, table: np.ndarray) -> float:
+    """Call a routine's function from within a kernel on a table of arrays (see :func:`lay`); return its first sum.
+
+    Compiled code frees arrays after their last use, and does not see that the table is one: callers must use the arrays
+    once more behind the call.
+    """
+    result = np.zeros(1)
+    status = call_function(function, table.ctypes.data, 0, 0, 0, 0, 0.0, result.ctypes.data, 1)
+    if status != OK or len(table) == 0:
+        raise MemoryError("a compiled function that another one called has failed")
+    return result[0]
+
+
+@njit(error_model="numpy")
+def lay(table: np.ndarray, place: int, array: np.ndarray) -> None:
+    """Write a one-dimensional array's address and length to its place in a table, as :func:`pack` lays them out."""
+    table[2 * place], table[2 * place + 1] = array.ctypes.data, len(array)
 
 
 @intrinsic  # type: ignore[untyped-decorator]

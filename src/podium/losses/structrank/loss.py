@@ -14,50 +14,108 @@ fourth power of the list's length. Here the edges' margins are put on a grid (:m
 the sum runs over pairs of grid nodes: linear in the list's length.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from podium.core.parameters import choice
 from podium.losses.base import Derivatives, LabeledLists, Loss, OneList, njit
-from podium.losses.structrank import sums
 from podium.losses.structrank.order_graph import OrderGraph, Terms, draw_terms, order_graph
+from podium.losses.structrank.sums import (
+    Slopes,
+    SomeEdges,
+    Weights,
+    distinct_pairs_address,
+    drawn_terms,
+    edges_full,
+    edges_none,
+    graded_full,
+    graded_none,
+)
+from podium.numerics.compiling import Array, Kernel
 from podium.numerics.grades import own_groups
 from podium.numerics.pairs.graded import GradedList
+from podium.numerics.pairs.graded_crossing import over_grades_address
 from podium.numerics.pairs.grid import spacing
 
 __all__ = ["StructRankLoss"]
 
-_FULL, _NONE, _RANDOM = 0, 1, 2
-_TOPOLOGIES = ("full", "none", "random")
 _SMALLEST_WEIGHT = 1e-12  # of w1 and w2, where the grid's spacing is divided by them
+
+
+# One kernel per topology, so that no more is compiled than is used.
 
 
 @njit(error_model="numpy")
 def structrank(given: OneList, prepared: Any, out: Derivatives) -> float:
-    scores, q, parameters = given.scores, given.query, given.parameters
-    (groups, edges), terms, topology, logistic_spacing, normalize = prepared
-    w = sums.Weights(parameters[0], parameters[1]) if len(parameters) > 0 else sums.Weights(1.0, 1.0)
-    h = logistic_spacing / max(w.w1, w.w2 if topology == _FULL else w.w1, _SMALLEST_WEIGHT)
-    slopes = sums.Slopes(np.zeros(len(scores)), np.zeros(2), np.zeros(1))
-    if topology == _RANDOM:
-        here = slice(terms.first[q], terms.first[q + 1])
-        value, total = sums.drawn_terms(scores, terms.documents[here], terms.weight[here], w, slopes)
-    elif len(edges.first) > 0:
-        here = slice(edges.first[q], edges.first[q + 1])
-        some = sums.SomeEdges(edges.winner[here], edges.loser[here], edges.weight[here])
-        if topology == _FULL:
-            value, total = sums.edges_full(scores, some, w, h, slopes)
-        else:
-            value, total = sums.edges_none(scores, some, w.w1, slopes)
+    """Sum over all pairs of edges."""
+    (groups, edges), settings = prepared[0], prepared[2]
+    w, slopes = _weights(given.parameters), _no_slopes(len(given.scores))
+    h = settings.spacing / max(w.w1, w.w2, _SMALLEST_WEIGHT)
+    if len(edges.first) > 0:
+        value, total = edges_full(given.scores, _own_edges(edges, given.query), w, h, settings.sums, slopes)
     else:
         order, bounds = own_groups(groups, given)
-        if topology == _FULL:
-            value, total = sums.graded_full(GradedList(scores, order, bounds), w, h, slopes)
-        else:
-            value, total = sums.graded_none(GradedList(scores, order, bounds), w.w1, h, slopes)
+        value, total = graded_full(GradedList(given.scores, order, bounds), w, h, settings.sums, slopes)
+    return _scaled(value, total, settings.normalize, slopes, out)
+
+
+@njit(error_model="numpy")
+def structrank_none(given: OneList, prepared: Any, out: Derivatives) -> float:
+    """Sum over the edges, each by itself."""
+    (groups, edges), settings = prepared[0], prepared[2]
+    w1, slopes = _weights(given.parameters).w1, _no_slopes(len(given.scores))
+    if len(edges.first) > 0:
+        value, total = edges_none(given.scores, _own_edges(edges, given.query), w1, slopes)
+    else:
+        order, bounds = own_groups(groups, given)
+        h = settings.spacing / max(w1, _SMALLEST_WEIGHT)
+        value, total = graded_none(GradedList(given.scores, order, bounds), w1, h, settings.sums, slopes)
+    return _scaled(value, total, settings.normalize, slopes, out)
+
+
+@njit(error_model="numpy")
+def structrank_random(given: OneList, prepared: Any, out: Derivatives) -> float:
+    """Sum over the pairs of edges that were drawn."""
+    terms, settings = prepared[1], prepared[2]
+    here, slopes = slice(terms.first[given.query], terms.first[given.query + 1]), _no_slopes(len(given.scores))
+    w = _weights(given.parameters)
+    value, total = drawn_terms(given.scores, terms.documents[here], terms.weight[here], w, slopes)
+    return _scaled(value, total, settings.normalize, slopes, out)
+
+
+_KERNELS = {"full": structrank, "none": structrank_none, "random": structrank_random}
+
+
+class _Settings(NamedTuple):
+    spacing: float
+    """Of a grid for scores that are not scaled."""
+    normalize: bool
+    sums: int
+    """The address of a compiled function that adds up terms; which one depends on the topology."""
+
+
+@njit(error_model="numpy")
+def _weights(parameters: Array) -> Weights:
+    return Weights(parameters[0], parameters[1]) if len(parameters) > 0 else Weights(1.0, 1.0)
+
+
+@njit(error_model="numpy")
+def _no_slopes(n: int) -> Slopes:
+    return Slopes(np.zeros(n), np.zeros(2), np.zeros(1))
+
+
+@njit(error_model="numpy")
+def _own_edges(edges: Any, query: int) -> SomeEdges:
+    here = slice(edges.first[query], edges.first[query + 1])
+    return SomeEdges(edges.winner[here], edges.loser[here], edges.weight[here])
+
+
+@njit(error_model="numpy")
+def _scaled(value: float, total: float, normalize: bool, slopes: Slopes, out: Derivatives) -> float:
     scale = 0.0 if total == 0.0 else 1.0 / total if normalize else 1.0
-    out.gradient[:] = slopes.scores * scale
+    for i in range(len(out.gradient)):
+        out.gradient[i] = slopes.scores[i] * scale
     for p in range(len(out.d_parameters)):
         out.d_parameters[p] = slopes.weights[p] * scale
     return value * scale
@@ -99,7 +157,7 @@ class StructRankLoss(Loss, convex=True, accepts_preferences=True, ns_per_documen
 
     kernel = structrank
 
-    topology: str = choice(*_TOPOLOGIES)
+    topology: str = choice(*_KERNELS)
     normalize: bool = True
     tolerance: float = 1e-6
     learn_weights: bool = True
@@ -116,14 +174,19 @@ class StructRankLoss(Loss, convex=True, accepts_preferences=True, ns_per_documen
 
     def prepare(self, data: LabeledLists) -> tuple[Any, ...]:
         graph = order_graph(data.labels, data.offsets)
-        settings = (_TOPOLOGIES.index(self.topology), spacing(self.tolerance), self.normalize)
-        return graph, self._terms(graph, data, 0), *settings
+        sums = 0
+        if self.topology != "random":
+            sums = distinct_pairs_address() if self.topology == "full" else over_grades_address(data.sizes)
+        return graph, self._terms(graph, data, 0), _Settings(spacing(self.tolerance), self.normalize, sums)
+
+    def choose_kernel(self) -> Kernel:
+        return _KERNELS[self.topology]
 
     def prepare_epoch(self, prepared: Any, data: LabeledLists, epoch: int) -> Any:
         if self.topology != "random":
             return prepared
-        graph, _, *settings = prepared
-        return graph, self._terms(graph, data, epoch), *settings
+        graph, _, settings = prepared
+        return graph, self._terms(graph, data, epoch), settings
 
     def _terms(self, graph: OrderGraph, data: LabeledLists, epoch: int) -> Terms:
         most = self.most_terms if self.topology == "random" else 0

@@ -4,16 +4,19 @@ Each function adds derivatives to ``out`` and returns the sum and the number (or
 :mod:`podium.losses.structrank.loss`.
 """
 
-from typing import NamedTuple
+from functools import cache
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from podium.numerics.calls import call_on_arrays, lay, routine
 from podium.numerics.compiling import Array, njit
 from podium.numerics.elementary import FAST, exp, log
 from podium.numerics.grades import unequal_pairs
-from podium.numerics.pairs.crossing import crossing, crossing_cost, new_points, over_grades
+from podium.numerics.pairs.crossing import crossing, new_points
 from podium.numerics.pairs.graded import GradedList, add_pair_gradient, node_differences, pair_histogram
-from podium.numerics.pairs.grid import gather, grid_cost, grid_under, node_positions, spread_weighted
+from podium.numerics.pairs.graded_crossing import call_over_grades, crossing_cost
+from podium.numerics.pairs.grid import Grid, gather, grid_cost, grid_under, node_positions, spread_weighted
 from podium.numerics.sorting import descending
 
 _NS_PER_MARGIN = 300.0  # that a margin takes, sorted and summed
@@ -34,6 +37,14 @@ class Slopes(NamedTuple):
     """(2,) with respect to w1 and w2."""
     work: Array
     """(1,) how many operations it took, roughly: for tests of the cost."""
+
+
+class PairSums(NamedTuple):
+    """A sum over pairs of edges: an edge of weight ω at k has the margin derivative ``ω slope_k − ω² own_slope_k``."""
+
+    value: float
+    slope: Array
+    own_slope: Array
 
 
 class SomeEdges(NamedTuple):
@@ -71,8 +82,12 @@ def _all_pairs(r: Array, count: Array, w: Weights, slope: Array, out: Slopes) ->
         u[i], share[i], _ = _term(-w1 * r[k], -np.inf)
         b[i], own[i], other[i] = -w2 * r[l], count[k], count[l]
     first, second = new_points(u, own), new_points(b, other)
-    value = crossing(first, second, out.work) + count.sum() * (own @ u)
-    slope[:] = 0.0
+    value, total, of_all = crossing(first, second, out.work), 0.0, 0.0
+    for i in range(n):
+        total += count[i]
+        of_all += own[i] * u[i]
+        slope[i] = 0.0
+    value += total * of_all
     for i in range(n):
         k, l = _place(i, n, w1), _place(i, n, w2)  # noqa: E741
         of_a, of_b = share[i] * first.above[i], second.below[i]
@@ -103,19 +118,41 @@ def _with_itself(r: Array, count: Array, w: Weights, slope: Array, d_weights: Ar
 
 
 @njit(error_model="numpy")
-def _distinct_pairs(r: Array, count: Array, squared: Array, w: Weights, out: Slopes) -> tuple[float, Array, Array]:
-    """Return the sum over ordered pairs of distinct edges: all pairs, less each edge with itself. The margins ascend.
+def _sum_distinct_pairs(model: Any, start: int, stop: int, block: int, sums: Array) -> None:
+    r, count, squared, weights, slope, own_slope, d_weights, work = model
+    w, out = Weights(weights[0], weights[1]), Slopes(slope, d_weights, work)
+    sums[0] = _all_pairs(r, count, w, slope, out) - _with_itself(r, squared, w, own_slope, d_weights)
 
-    ``squared`` is the sum of squared weights at each margin, which equals ``count`` where all weights are 1. Also
-    returns two slopes: an edge of weight ω at node k has the margin derivative ``ω slope_k − ω² own_slope_k``.
-    """
-    slope, own_slope = np.empty(len(r)), np.empty(len(r))
-    value = _all_pairs(r, count, w, slope, out) - _with_itself(r, squared, w, own_slope, out.weights)
-    return value, slope, own_slope
+
+@cache
+def distinct_pairs_address() -> int:
+    """Return where the sum over pairs of edges is, compiled by itself: within its callers it takes twice the time."""
+    return routine(_sum_distinct_pairs, (np.empty(0),) * 8).call.function
 
 
 @njit(error_model="numpy")
-def graded_full(one: GradedList, w: Weights, h: float, out: Slopes) -> tuple[float, float]:
+def _distinct_pairs(r: Array, count: Array, squared: Array, w: Weights, pairs: int, out: Slopes) -> PairSums:
+    """Sum over ordered pairs of distinct edges: all pairs, less each edge with itself. The margins ascend.
+
+    ``squared`` is the sum of squared weights at each margin, which equals ``count`` where all weights are 1; ``pairs``
+    is that of :func:`distinct_pairs_address`.
+    """
+    slope, own_slope, weights, table = np.empty(len(r)), np.empty(len(r)), np.empty(2), np.empty(16, np.int64)
+    weights[0], weights[1] = w.w1, w.w2
+    lay(table, 0, r)
+    lay(table, 1, count)
+    lay(table, 2, squared)
+    lay(table, 3, weights)
+    lay(table, 4, slope)
+    lay(table, 5, own_slope)
+    lay(table, 6, out.weights)
+    lay(table, 7, out.work)
+    value = call_on_arrays(pairs, table)
+    return PairSums(value if len(weights) == 2 else np.nan, slope, own_slope)  # always 2; see call_on_arrays
+
+
+@njit(error_model="numpy")
+def graded_full(one: GradedList, w: Weights, h: float, pairs: int, out: Slopes) -> tuple[float, float]:
     """Sum over all pairs of edges of a graded list; their number."""
     n_edges = unequal_pairs(one.bounds)
     if n_edges < 2:
@@ -123,11 +160,13 @@ def graded_full(one: GradedList, w: Weights, h: float, out: Slopes) -> tuple[flo
     n, n_grades, grid = len(one.scores), len(one.bounds) - 1, grid_under(one.scores, h)
     on_grid = grid_cost(n, n_grades, grid.n_nodes) + 2.0 * _NS_PER_MARGIN * grid.n_nodes
     if _NS_PER_MARGIN * n_edges < on_grid:  # take the edges themselves
-        return edges_full(one.scores, _edges_of(one, n_edges), w, h, out)
+        return edges_full(one.scores, _edges_of(one, n_edges), w, h, pairs, out)
     out.work[0] += n_grades * grid.n_nodes * grid.n_nodes
     count = pair_histogram(one, grid)
-    value, slope, own_slope = _distinct_pairs(node_differences(grid), count, count, w, out)
-    add_pair_gradient(one, grid, slope - own_slope, out.scores)
+    value, slope, own_slope = _distinct_pairs(node_differences(grid), count, count, w, pairs, out)
+    for k in range(len(slope)):
+        slope[k] -= own_slope[k]
+    add_pair_gradient(one, grid, slope, out.scores)
     return value, float(n_edges) * (n_edges - 1.0)
 
 
@@ -144,7 +183,7 @@ def _edges_of(one: GradedList, n_edges: int) -> SomeEdges:
 
 
 @njit(error_model="numpy")
-def edges_full(scores: Array, edges: SomeEdges, w: Weights, h: float, out: Slopes) -> tuple[float, float]:
+def edges_full(scores: Array, edges: SomeEdges, w: Weights, h: float, pairs: int, out: Slopes) -> tuple[float, float]:
     """Sum over all pairs of the given edges; their total weight."""
     winner, loser, weight = edges
     n_edges = len(winner)
@@ -155,23 +194,11 @@ def edges_full(scores: Array, edges: SomeEdges, w: Weights, h: float, out: Slope
         margin[e] = float(scores[winner[e]]) - float(scores[loser[e]])
     grid = grid_under(margin, h)
     out.work[0] += n_edges
+    slope, own_slope = np.zeros(n_edges), np.zeros(n_edges)
     if n_edges <= grid.n_nodes:
-        order = np.empty(n_edges, np.int64)
-        descending(-margin, order)
-        sorted_weight = weight[order]
-        value, ascending, own = _distinct_pairs(margin[order], sorted_weight, sorted_weight * sorted_weight, w, out)
-        slope, own_slope = np.empty(n_edges), np.empty(n_edges)
-        slope[order] = ascending
-        own_slope[order] = own
+        value = _sum_sorted(margin, weight, w, pairs, slope, own_slope, out)
     else:
-        everyone = np.arange(n_edges)
-        count, squared = np.zeros(grid.n_nodes), np.zeros(grid.n_nodes)
-        spread_weighted(margin, weight, grid, count)
-        spread_weighted(margin, weight * weight, grid, squared)
-        value, on_nodes, own_on_nodes = _distinct_pairs(node_positions(grid), count, squared, w, out)
-        slope, own_slope = np.zeros(n_edges), np.zeros(n_edges)
-        gather(margin, everyone, grid, on_nodes, 1.0, slope)
-        gather(margin, everyone, grid, own_on_nodes, 1.0, own_slope)
+        value = _sum_on_grid(margin, weight, w, pairs, grid, slope, own_slope, out)
     total, squares = 0.0, 0.0
     for e in range(n_edges):
         of_margin = weight[e] * slope[e] - weight[e] * weight[e] * own_slope[e]
@@ -180,6 +207,44 @@ def edges_full(scores: Array, edges: SomeEdges, w: Weights, h: float, out: Slope
         total += weight[e]
         squares += weight[e] * weight[e]
     return value, total * total - squares
+
+
+@njit(error_model="numpy")
+def _sum_sorted(
+    margin: Array, weight: Array, w: Weights, pairs: int, slope: Array, own_slope: Array, out: Slopes
+) -> float:
+    """Sum over the pairs of edges with these margins; write each edge's two slopes (see :func:`_distinct_pairs`)."""
+    n = len(margin)
+    order, turned = np.empty(n, np.uint32), np.empty(n)
+    for e in range(n):
+        turned[e] = -margin[e]
+    descending(turned, order)
+    ascending, count, squared = np.empty(n), np.empty(n), np.empty(n)
+    for i in range(n):
+        e = order[i]
+        ascending[i], count[i], squared[i] = margin[e], weight[e], weight[e] * weight[e]
+    value, on_margins, own_on_margins = _distinct_pairs(ascending, count, squared, w, pairs, out)
+    for i in range(n):
+        slope[order[i]], own_slope[order[i]] = on_margins[i], own_on_margins[i]
+    return value
+
+
+@njit(error_model="numpy")
+def _sum_on_grid(
+    margin: Array, weight: Array, w: Weights, pairs: int, grid: Grid, slope: Array, own_slope: Array, out: Slopes
+) -> float:
+    """Do the same for margins that are spread over the nodes of a grid; add to the slopes."""
+    n = len(margin)
+    everyone, squares = np.empty(n, np.int64), np.empty(n)
+    for e in range(n):
+        everyone[e], squares[e] = e, weight[e] * weight[e]
+    count, squared = np.zeros(grid.n_nodes), np.zeros(grid.n_nodes)
+    spread_weighted(margin, weight, grid, count)
+    spread_weighted(margin, squares, grid, squared)
+    value, on_nodes, own_on_nodes = _distinct_pairs(node_positions(grid), count, squared, w, pairs, out)
+    gather(margin, everyone, grid, on_nodes, 1.0, slope)
+    gather(margin, everyone, grid, own_on_nodes, 1.0, own_slope)
+    return value
 
 
 @njit(error_model="numpy")
@@ -194,8 +259,11 @@ def _add_logistic(scores: Array, i: int, j: int, weight: float, w1: float, out: 
 
 
 @njit(error_model="numpy")
-def graded_none(one: GradedList, w1: float, h: float, out: Slopes) -> tuple[float, float]:
-    """Sum over the edges of a graded list, each by itself; their number."""
+def graded_none(one: GradedList, w1: float, h: float, panels: int, out: Slopes) -> tuple[float, float]:
+    """Sum over the edges of a graded list, each by itself; their number.
+
+    ``panels`` is the address of :func:`podium.numerics.pairs.graded_crossing.over_grades`, 0 where lists are short.
+    """
     scores, order, bounds = one
     n_edges = unequal_pairs(bounds)
     grid = grid_under(scores, h)
@@ -213,12 +281,14 @@ def graded_none(one: GradedList, w1: float, h: float, out: Slopes) -> tuple[floa
             out.weights[0] -= count[k] * r[k] * of_a
         add_pair_gradient(one, grid, slope, out.scores)
         return value, float(n_edges)
-    if by_panels < by_pairs:
-        slopes, own = np.zeros(n), scores.astype(np.float64)
-        value = over_grades(w1 * own, order, bounds, slopes, out.work)
+    if by_panels < by_pairs and panels != 0:
+        slopes, scaled = np.zeros(n), np.empty(n)
+        for i in range(n):
+            scaled[i] = w1 * scores[i]
+        value = call_over_grades(panels, scaled, order, bounds, slopes, out.work)
         for i in range(n):
             out.scores[i] += w1 * slopes[i]
-            out.weights[0] += own[i] * slopes[i]
+            out.weights[0] += scores[i] * slopes[i]
         return value, float(n_edges)
     out.work[0] += n_edges
     for g in range(len(bounds) - 2):

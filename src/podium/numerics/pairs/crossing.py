@@ -13,24 +13,22 @@ divided into *panels* of a fixed width, of which only those with points in them 
 Each point costs at most some hundreds of operations, and the error is that of rounding: twelve exponentials leave
 e^{−36}, twenty-four nodes 4^{−24}.
 
-:func:`over_grades` sums over the pairs of a graded list: the two halves of a list, by grade, are two sets of points,
-and the pairs within each half are two smaller problems.
+:mod:`podium.numerics.pairs.graded_crossing` sums over the pairs of a graded list.
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 
 from podium.numerics.compiling import njit
 from podium.numerics.elementary import FAST, exp, log1p_unit
-from podium.numerics.sorting import descending
 
 WIDTH = 3.0
 """The width of a panel."""
 _TERMS = 12  # exponentials of the series
 _NODES = 24  # Chebyshev nodes of a panel
 _CROWD = 32  # points of a panel from which on they are interpolated
-_CHUNK = 96  # documents of neighboring grades that are summed pair by pair
 
 _ANGLES = np.pi * (np.arange(_NODES) + 0.5) / _NODES
 _PLACES = 0.5 * WIDTH * (1.0 - np.cos(_ANGLES))  # of the nodes in a panel that begins at 0
@@ -68,21 +66,30 @@ def crossing(x: Points, y: Points, work: np.ndarray) -> float:
     if len(x.at) == 0 or len(y.at) == 0:
         return 0.0
     if len(x.at) * len(y.at) <= 4 * _CROWD * (len(x.at) + len(y.at)):
-        return _term_by_term(x, y, work)
+        return term_by_term(x, y, work)
     low = min(x.at[0], y.at[0])
-    panel_x, panel_y = np.floor((x.at - low) / WIDTH), np.floor((y.at - low) / WIDTH)
+    panel_x, panel_y = _panels(x.at, low), _panels(y.at, low)
     value = _near(x, y, panel_x, panel_y, low, work)
-    x_back, y_back, back_x, back_y = _mirrored(x), _mirrored(y), -panel_x[::-1], -panel_y[::-1]
-    value += _far(x, panel_x, y, panel_y, False)
-    value += _far(x_back, back_x, y_back, back_y, True)
-    _far(Points(y.at, y.weight, y.above, y.below), panel_y, x, panel_x, False)
-    _far(Points(y_back.at, y_back.weight, y_back.above, y_back.below), back_y, x_back, back_x, False)
+    seen_from_y = Points(y.at, y.weight, y.above, y.below)
+    for mirrored in (False, True):
+        value += _far(x, panel_x, y, panel_y, mirrored, mirrored)
+        _far(seen_from_y, panel_y, x, panel_x, mirrored, False)
     work[0] += 4 * _TERMS * (len(x.at) + len(y.at))
     return value
 
 
+@njit(error_model="numpy")
+def _panels(at: np.ndarray, low: float) -> np.ndarray:
+    """Return the number of the panel that each point is in."""
+    panels = np.empty(len(at))
+    for i in range(len(at)):
+        panels[i] = math.floor((at[i] - low) / WIDTH)
+    return panels
+
+
 @njit(error_model="numpy", fastmath=FAST)
-def _term_by_term(x: Points, y: Points, work: np.ndarray) -> float:
+def term_by_term(x: Points, y: Points, work: np.ndarray) -> float:
+    """Do what :func:`crossing` does, pair by pair."""
     value = 0.0
     at, weight, below = y.at, y.weight, y.below
     for i in range(len(x.at)):
@@ -106,51 +113,63 @@ def _term_by_term(x: Points, y: Points, work: np.ndarray) -> float:
 
 
 @njit(error_model="numpy")
-def _mirrored(points: Points) -> Points:
-    """Return the points on the line turned around, where sums over y > x are sums over y < x."""
-    return Points(-points.at[::-1], points.weight[::-1].copy(), points.above[::-1], points.below[::-1])
-
-
-@njit(error_model="numpy")
-def _far(targets: Points, panel: np.ndarray, sources: Points, panel_of_source: np.ndarray, linear: bool) -> float:
+def _far(
+    targets: Points,
+    panel: np.ndarray,
+    sources: Points,
+    panel_of_source: np.ndarray,
+    mirrored: bool,
+    linear: bool,
+) -> float:
     """Sum over the sources at least two panels below each target, d = target − source being their distance.
 
     Adds Σ β σ(−d) to ``targets.below`` and Σ β σ(d) to ``targets.above``. Returns Σ α β log(1 + e^{−d}), or if
-    ``linear`` that of log(1 + e^d), which is d more.
+    ``linear`` that of log(1 + e^d), which is d more. All this on the line as it is or, if ``mirrored``, turned around,
+    where what was above is below.
     """
     target, alpha, source, beta = targets.at, targets.weight, sources.at, sources.weight
+    below, above = (targets.above, targets.below) if mirrored else (targets.below, targets.above)
+    side = -1.0 if mirrored else 1.0
+    n, m = len(target), len(source)
     sums = np.zeros(_TERMS)  # Σ β e^{−k (place − source)}, k = 1, 2, …
-    value, total, distance, place, j = 0.0, 0.0, 0.0, target[0], 0
-    for i in range(len(target)):
-        if i == 0 or panel[i] != panel[i - 1]:
-            moved = exp(place - target[i])
+    value, total, distance, j, last = 0.0, 0.0, 0.0, 0, np.inf
+    place = side * (target[n - 1] if mirrored else target[0])
+    for step in range(n):
+        i = n - 1 - step if mirrored else step
+        here, own = side * target[i], side * panel[i]
+        if own != last:
+            moved = exp(place - here)
             factor = moved
             for k in range(_TERMS):
                 sums[k] *= factor
                 factor *= moved
-            distance += total * (target[i] - place)
-            place = target[i]
-            while j < len(source) and panel_of_source[j] <= panel[i] - 2.0:
-                near = exp(source[j] - place)
-                factor = beta[j] * near
+            distance += total * (here - place)
+            place, last = here, own
+            while j < m:
+                other = m - 1 - j if mirrored else j
+                if side * panel_of_source[other] > own - 2.0:
+                    break
+                at, weight = side * source[other], beta[other]
+                near = exp(at - place)
+                factor = weight * near
                 for k in range(_TERMS):
                     sums[k] += factor
                     factor *= near
-                total += beta[j]
-                distance += beta[j] * (place - source[j])
+                total += weight
+                distance += weight * (place - at)
                 j += 1
-        step = exp(place - target[i])
-        factor, sign, of_value, of_slope = step, 1.0, 0.0, 0.0
+        nearer = exp(place - here)
+        factor, sign, of_value, of_slope = nearer, 1.0, 0.0, 0.0
         for k in range(_TERMS):
             term = sign * factor * sums[k]
             of_slope += term
             of_value += term / (k + 1.0)
-            factor *= step
+            factor *= nearer
             sign = -sign
-        targets.below[i] += of_slope
-        targets.above[i] += total - of_slope
+        below[i] += of_slope
+        above[i] += total - of_slope
         if linear:
-            of_value += distance + total * (target[i] - place)
+            of_value += distance + total * (here - place)
         value += alpha[i] * of_value
     return value
 
@@ -168,9 +187,8 @@ def _near(x: Points, y: Points, panel_x: np.ndarray, panel_y: np.ndarray, low: f
     mass, below, above = np.empty(_NODES), np.empty(_NODES), np.empty(_NODES)
     for r in range(len(runs_x) - 1):
         here, panel = _part(x, runs_x[r], runs_x[r + 1]), panel_x[runs_x[r]]
-        mass[:] = 0.0
-        below[:] = 0.0
-        above[:] = 0.0
+        for k in range(_NODES):
+            mass[k] = below[k] = above[k] = 0.0
         crowded = len(here.at) >= _CROWD
         if crowded:
             _spread(here, low + WIDTH * panel, mass, work)
@@ -184,7 +202,7 @@ def _near(x: Points, y: Points, panel_x: np.ndarray, panel_y: np.ndarray, low: f
                 value += _between_nodes(shift, mass, masses[other], below, above, pulls[other])
                 work[0] += _NODES * _NODES
             else:
-                value += _term_by_term(here, there, work)
+                value += term_by_term(here, there, work)
             other += 1
         if crowded:
             _gather(here.at, low + WIDTH * panel, below, here.below, work)
@@ -221,7 +239,8 @@ def _basis(place: float, weights: np.ndarray) -> None:
     for k in range(_NODES):
         gap = place - _PLACES[k]
         if gap == 0.0:
-            weights[:] = 0.0
+            for other in range(_NODES):
+                weights[other] = 0.0
             weights[k] = 1.0
             return
         weights[k] = _BARYCENTRIC[k] / gap
@@ -269,93 +288,3 @@ def _between_nodes(
         below[a] += likely
         above[a] += unlikely
     return value
-
-
-@njit(error_model="numpy")
-def crossing_cost(n: int, n_grades: int) -> float:
-    """Return about how many nanoseconds :func:`over_grades` takes, at most."""
-    return n * (500.0 + 1700.0 * np.log2(1.0 + min(float(n_grades), n / _CHUNK)))
-
-
-@njit(error_model="numpy")
-def over_grades(
-    scores: np.ndarray, order: np.ndarray, bounds: np.ndarray, gradient: np.ndarray, work: np.ndarray
-) -> float:
-    """Return the sum of log(1 + e^{s_worse − s_better}) over the pairs of unequal grade; add its gradient.
-
-    ``order`` and ``bounds`` are those of :mod:`podium.numerics.grades`, best grade first.
-    """
-    n = len(scores)
-    s, force, ones = np.empty(n), np.zeros(n), np.ones(n)
-    for i in range(n):
-        s[i] = scores[order[i]]
-    ends = np.empty(len(bounds), np.int64)  # where blocks of grades that are done end
-    n_blocks, start, value = 0, 0, 0.0
-    rank = np.empty(n, np.int64)  # documents of each block, ascending by score
-    for g in range(1, len(bounds)):
-        if g == len(bounds) - 1 or bounds[g + 1] - start > _CHUNK:
-            value += _within_chunk(s, bounds, start, bounds[g], force, work)
-            _sort(s, start, bounds[g], rank)
-            ends[n_blocks] = start = bounds[g]
-            n_blocks += 1
-    merged = np.empty(n, np.int64)
-    while n_blocks > 1:
-        n_done, start = 0, 0
-        for b in range(0, n_blocks - 1, 2):
-            middle, stop = ends[b], ends[b + 1]
-            better, worse = rank[start:middle], rank[middle:stop]
-            x, y = new_points(s[better], ones[start:middle]), new_points(s[worse], ones[middle:stop])
-            value += crossing(x, y, work)
-            for i in range(len(better)):
-                force[better[i]] -= x.below[i]
-            for i in range(len(worse)):
-                force[worse[i]] += y.below[i]
-            _merge(s, better, worse, merged[start:stop])
-            rank[start:stop] = merged[start:stop]
-            ends[n_done] = start = stop
-            n_done += 1
-        if n_blocks % 2:
-            ends[n_done] = ends[n_blocks - 1]
-            n_done += 1
-        n_blocks = n_done
-    for i in range(n):
-        gradient[order[i]] += force[i]
-    return value
-
-
-@njit(error_model="numpy")
-def _within_chunk(
-    s: np.ndarray, bounds: np.ndarray, start: int, stop: int, force: np.ndarray, work: np.ndarray
-) -> float:
-    """Sum over the pairs of a few grades, those of the documents ``start:stop``."""
-    value = 0.0
-    for g in range(np.searchsorted(bounds, start), len(bounds) - 1):
-        if bounds[g + 1] >= stop:
-            break
-        here, below = s[bounds[g] : bounds[g + 1]], s[bounds[g + 1] : stop]
-        x, y = new_points(here, np.ones(len(here))), new_points(below, np.ones(len(below)))
-        value += _term_by_term(x, y, work)
-        force[bounds[g] : bounds[g + 1]] -= x.below
-        force[bounds[g + 1] : stop] += y.below
-    return value
-
-
-@njit(error_model="numpy")
-def _sort(s: np.ndarray, start: int, stop: int, rank: np.ndarray) -> None:
-    """Write the documents ``start:stop`` to ``rank[start:stop]``, ascending."""
-    here = rank[start:stop]
-    descending(-s[start:stop], here)
-    for i in range(len(here)):
-        here[i] += start
-
-
-@njit(error_model="numpy")
-def _merge(s: np.ndarray, left: np.ndarray, right: np.ndarray, result: np.ndarray) -> None:
-    i, j = 0, 0
-    for k in range(len(result)):
-        if j == len(right) or (i < len(left) and s[left[i]] <= s[right[j]]):
-            result[k] = left[i]
-            i += 1
-        else:
-            result[k] = right[j]
-            j += 1
