@@ -182,7 +182,7 @@ PARTS: dict[str, Callable[[], dict[str, Any]]] = {kind: partial(defaults, kind) 
 PARTS |= {f"tuned {kind}": partial(tuned, kind) for kind in KINDS}
 PARTS |= {"auto": choosers, "normalizations": normalizations, "test": defaults}
 TUNED_ON = ("nonlinear 100", "binary", "stars", "ohsumed")
-ONLY_ON = {f"tuned {kind}": TUNED_ON for kind in KINDS}
+ONLY_ON: dict[str, tuple[str, ...]] = {f"tuned {kind}": TUNED_ON for kind in KINDS}
 ONLY_ON |= {"normalizations": ("heavy tails", "mslr", "ohsumed"), "test": ("ohsumed",)}
 """Parts that are not computed on all sets, for their cost or since there is nothing to compute."""
 

@@ -89,6 +89,14 @@ def test_a_column_of_times_is_no_feature(tmp_path, days, suffix):
     assert train.n_features == 1
 
 
+def test_text_beside_a_column_of_times_is_left_out_by_name(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("qid,label,x,title,when\n" + "".join(f"{q},1,0.5,foo,2024-01-0{q}\n" for q in range(1, 6)))
+    with pytest.warns(UserWarning, match="columns without numbers are left out: 'title'$"):
+        source = open_source(path, protocol=TimeSplit("when", 0.2, 0.2), random_state=0, columns={})
+    assert source.load("latest")[0].feature_names == ("x",)
+
+
 def test_times_that_cannot_be(tmp_path, queries, folder_of_folds):
     def source(data, protocol):
         return open_source(data, protocol=protocol, random_state=0, columns={})

@@ -6,23 +6,30 @@ import os
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import BytesIO
 from pathlib import Path
 
 from podium.core.later import polars as pl
-from podium.data.io.files import FilePath, open_file
+from podium.data.io.files import FilePath, open_file, read_bytes
 from podium.data.io.parquet_footer import MAGIC as MAGIC
 from podium.data.io.parquet_footer import check_footer
 from podium.data.io.parquet_trial import try_reading
 
+MOST_BYTES_AT_ONCE = 2**26
+"""Files up to this size are read whole; for larger ones that would take too much memory beside the matrix."""
 _checked: deque[tuple[int, ...]] = deque(maxlen=16)
 """The state of the files that were found sound."""
 
 
 def read_parquet(path: FilePath, columns: list[str] | None = None) -> pl.DataFrame:
-    """Read a Parquet file, or some of its columns."""
+    """Read a Parquet file, or some of its columns.
+
+    Polars maps files into memory, and one that shrinks then ends the process. So all but large ones are read first.
+    """
     check_parquet(path)
     with broken_is_an_error(path):
-        return pl.read_parquet(Path(path), columns=columns)
+        small = Path(path).stat().st_size <= MOST_BYTES_AT_ONCE
+        return pl.read_parquet(BytesIO(read_bytes(path)) if small else Path(path), columns=columns)
 
 
 def parquet_columns(path: FilePath) -> list[str]:

@@ -26,7 +26,7 @@ __all__ = ["read_table", "write_table"]
 
 SEPARATORS = ",\t;|"
 TABLE_SUFFIXES = {".csv", ".tsv", ".tab", ".parquet", ".pq"}
-DOCUMENT_ID = "document_id"
+DOCUMENT_ID, LABEL = "document_id", "label"
 _COLUMNS_AT_A_TIME = 8
 
 
@@ -36,6 +36,7 @@ def read_table(
     label: str | None = "label",
     document_id: str | None = DOCUMENT_ID,
     features: Sequence[str] | None = None,
+    ignore: Sequence[str] = (),
 ) -> Queries:
     """Read one or several tables with named columns, CSV (any usual separator, plain or gzipped) or Parquet.
 
@@ -48,7 +49,10 @@ def read_table(
         without a column ``document_id`` has no ids unless another column is named.
     features : list of str, optional
         By default every other column that holds numbers; those without a single number, such as titles, are left out
-        with a warning that names them. Text among numbers is an error. Empty fields are read as NaN.
+        with a warning that names them; so is, with ``label=None``, a column called ``label``. Text among numbers is an
+        error. Empty fields are read as NaN.
+    ignore : list of str
+        Columns that are no features although nothing else is read from them, such as times.
 
     Raises
     ------
@@ -57,11 +61,17 @@ def read_table(
         for example.
     """
     tables = [_open_table(path, [qid, document_id]) for path in flat_paths(paths)]
-    return queries_of_tables(tables, qid=qid, label=label, document_id=document_id, features=features)
+    return queries_of_tables(tables, qid=qid, label=label, document_id=document_id, features=features, ignore=ignore)
 
 
 def queries_of_tables(
-    tables: Sequence[Table], *, qid: str, label: str | None, document_id: str | None, features: Sequence[str] | None
+    tables: Sequence[Table],
+    *,
+    qid: str,
+    label: str | None,
+    document_id: str | None,
+    features: Sequence[str] | None,
+    ignore: Sequence[str] = (),
 ) -> Queries:
     """Return the queries in tables with the same columns; parameters are those of :func:`read_table`."""
     files = [table.path for table in tables]
@@ -78,7 +88,10 @@ def queries_of_tables(
         with naming(table.path):
             require_columns(table, [*named, *(features or ())])
     if features is None:
-        features = _columns_with_numbers(tables, named)
+        grades = [LABEL] if label is None and LABEL in tables[0].columns and LABEL not in named else []
+        if grades:
+            warnings.warn(f"{files[0]}: {_taken_for_grades()}", LeftOutWarning, stacklevel=2)
+        features = _columns_with_numbers(tables, [*named, *ignore, *grades])
     if not features:
         raise ValueError(
             f"{', '.join(map(str, files))}: no column of numbers is left for features besides "
@@ -148,6 +161,11 @@ def _matrix(tables: Sequence[Table], features: Sequence[str]) -> np.ndarray:
     return matrix
 
 
+def _taken_for_grades() -> str:
+    option = advice("features=", "--features")
+    return f"the column {LABEL!r} is taken for grades and left out; if it is a feature, name all of them with {option}"
+
+
 def _hint() -> str:
     return advice(
         "; name the feature columns with features=, or the column of document ids with document_id=",
@@ -206,8 +224,8 @@ def suffix_of(path: FilePath) -> str:
     return suffixes[-1] if suffixes else ""
 
 
-def read_times(path: FilePath, column: str, qid: str = "qid") -> tuple[list[str], dict[str, int]]:
-    """Return the names of a table's other columns, and each query's rank in time, by query id.
+def read_times(path: FilePath, column: str, qid: str = "qid") -> dict[str, int]:
+    """Return each query's rank in time, by query id.
 
     The column may hold numbers, dates or text that sorts by time (ISO 8601). A query's time is that of its latest row.
     """
@@ -219,7 +237,7 @@ def read_times(path: FilePath, column: str, qid: str = "qid") -> tuple[list[str]
             raise ValueError(f"column {column!r}, row {row} (from 0): a time is missing")
     latest = frame.group_by(pl.col(qid).cast(pl.String)).agg(pl.col(column).max())
     ranks = latest[column].rank("dense").cast(pl.Int64)
-    return [name for name in frame.columns if name != column], dict(zip(latest[qid], ranks, strict=True))
+    return dict(zip(latest[qid], ranks, strict=True))
 
 
 @contextmanager

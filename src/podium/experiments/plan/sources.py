@@ -141,10 +141,8 @@ def _read_timed(path: Path, column: str, columns: Mapping[str, Any]) -> tuple[Qu
     if not is_table(path):
         return read_file(path, columns), None
     qid = columns.get("qid", "qid")
-    others, times = read_times(path, column, qid)
-    named = {qid, columns.get("label", "label"), columns.get("document_id")}
-    features = columns.get("features") or [name for name in others if name not in named]
-    queries = read_table(path, **{**columns, "features": features})
+    times = read_times(path, column, qid)
+    queries = read_table(path, **columns, ignore=[column])
     return queries, np.array([times[str(qid)] for qid in queries.qids])
 
 
