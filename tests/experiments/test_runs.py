@@ -9,6 +9,7 @@ import pytest
 
 import podium
 from podium import Queries
+from podium.cli.main import main
 from podium.data.io.run_scores import ListedDocuments, file_names, scores_in, write_scores
 from podium.data.io.trec import read_run
 from podium.experiments import Comparison
@@ -151,3 +152,34 @@ def test_the_command_takes_runs(queries, tmp_path, capsys):
     assert "theirs" in capsys.readouterr().out
     assert main([*argv, "--run", "theirs=x"]) == 2
     assert "--run names 'theirs' twice" in capsys.readouterr().err
+
+
+def test_runs_alone_are_compared_on_judgments(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    grades = rng.integers(0, 3, (20, 6))
+    grades[:, 0] = 2
+    lines = [f"{q} 0 x{d} {grades[q, d]}" for q in range(20) for d in range(6)]
+    (tmp_path / "qrels.txt").write_text("\n".join(lines) + "\n")
+    for name, noise in (("good", 0.1), ("bad", 5.0)):
+        scores = grades + noise * rng.normal(size=grades.shape)
+        lines = [f"{q} Q0 x{d} 1 {scores[q, d]} t" for q in range(20) for d in range(6)]
+        (tmp_path / f"{name}.run").write_text("\n".join([*lines, "0 Q0 unjudged 1 -99 t"]) + "\n")
+    files = [f"--run={name}={tmp_path / name}.run" for name in ("good", "bad")]
+    qrels = str(tmp_path / "qrels.txt")
+    assert main(["compare", "--qrels", qrels, *files, "--metrics", "map,ndcg@5", "--out", str(tmp_path / "out")]) == 0
+    shown = capsys.readouterr().out
+    assert "Hyper-parameters" not in shown  # nothing was chosen or trained
+    assert "Features" not in shown
+    found = Comparison.load(tmp_path / "out")
+    assert [row.method for row in found.rows] == ["good", "bad"]
+    assert found.rows[1].p_value < 0.01
+    for row in found.rows:  # the same figures as evaluating each run by itself
+        given = podium.read_qrels(qrels), podium.read_run(tmp_path / f"{row.method}.run")
+        alone = podium.evaluate(*given, metrics=["map", "ndcg@5"], convention="standard")
+        assert found.values(row.method, "map").mean() == pytest.approx(np.mean(alone.per_query["map"]), abs=1e-12)
+        assert found.values(row.method, "ndcg@5").mean() == pytest.approx(np.mean(alone.per_query["ndcg@5"]), abs=1e-12)
+    assert (tmp_path / "out" / "report.html").exists()
+    with pytest.raises(ValueError, match="runs alone"):
+        podium.compare(methods="listnet", qrels=qrels, runs={"good": tmp_path / "good.run"})
+    with pytest.raises(ValueError, match="runs alone"):
+        podium.compare(qrels=qrels)

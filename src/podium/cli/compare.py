@@ -11,6 +11,7 @@ examples:
   podium compare OHSUMED --search random --budget 20 --seeds 5
   podium compare OHSUMED --methods all,blend --rehearse
   podium compare OHSUMED --methods listnet --run published=LTR.run --run theirs=other.run
+  podium compare --qrels qrels.txt --run bm25=a.run --run ours=b.run --metrics ndcg@10,map
   podium compare OHSUMED --methods lambdamart,mine:ranker --metrics map,mine:metric
   podium compare OHSUMED --dask tcp://scheduler:8786
   podium compare OHSUMED --json > results.json
@@ -61,6 +62,7 @@ def configure(parser: options.Parser) -> None:
         dest="runs",
         type=partial(options.named, form="NAME=FILE"),
     )
+    parser.option("--qrels FILE", "TREC judgments instead of DATA: compare the runs alone, on the judged queries")
     options.add_run_options(parser)
     options.add_data_options(parser)
 
@@ -68,7 +70,7 @@ def configure(parser: options.Parser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     from podium.experiments import compare
 
-    out = arguments.out or Path("podium-runs") / options.data_name(arguments.data)
+    out = arguments.out or Path("podium-runs") / options.data_name(arguments.qrels or arguments.data)
     with output.Reporter(arguments.quiet, out) as reporter:
         comparison = compare(
             arguments.data,
@@ -76,6 +78,7 @@ def run(arguments: argparse.Namespace) -> int:
             normalize=options.normalization(arguments),
             columns=options.columns(arguments),
             runs=_by_name(arguments.runs),
+            qrels=arguments.qrels,
             out=out,
             progress=reporter,
         )

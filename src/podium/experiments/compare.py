@@ -1,5 +1,6 @@
 """Comparing methods on the same folds: the whole experiment, from data to tables, in one call."""
 
+import os
 import tempfile
 import time
 import warnings
@@ -13,9 +14,11 @@ import numpy as np
 from podium.core.random_state import RandomState, seed_of
 from podium.core.texts import as_texts
 from podium.data.io.run_scores import ListedDocuments
+from podium.data.io.trec import Qrels
 from podium.data.queries import Queries
 from podium.experiments.plan.domain import QUERIES, QUICK, Methods
-from podium.experiments.plan.external import Runs, external_methods, run_of
+from podium.experiments.plan.external import Runs, external_methods, read_runs, run_of
+from podium.experiments.plan.judged import JudgedQueries
 from podium.experiments.plan.judges import judges
 from podium.experiments.plan.methods import StudyMethod
 from podium.experiments.plan.protocol import KFold, Protocol, parse_protocol
@@ -59,6 +62,7 @@ def compare(
     dask: Any = None,
     columns: Mapping[str, Any] | None = None,
     runs: Runs | None = None,
+    qrels: Qrels | str | os.PathLike[str] | None = None,
     progress: Listener | None = None,
 ) -> Comparison:
     """Train, select and test methods on the same folds, and say which are better and how surely.
@@ -127,6 +131,9 @@ def compare(
         Rankings of the test queries that were made elsewhere, as :class:`podium.Run` or TREC files; each is a row like
         the others, but never the pick. Documents that a run does not have rank last; a query that it does not have is
         an error of its row.
+    qrels : Qrels or path, optional
+        Judgments, in place of ``data`` and ``methods``: the runs alone are compared on the judged queries, on the
+        documents that were judged or that a run has.
 
     Returns
     -------
@@ -140,22 +147,33 @@ def compare(
     every = list(dict.fromkeys(map(int, seeds)))
     if not every:
         raise ValueError("give at least one seed")
+    if qrels is not None and (data is not None or methods is not None or folds or protocol or rehearse or not runs):
+        raise ValueError(
+            "judgments (qrels) are for comparing runs alone: give runs, and no data, methods, folds or rehearsal"
+        )
     if folds is not None and protocol is not None:
         raise ValueError(f"give either folds or a protocol; got folds={folds} and protocol={protocol}")
     rules = KFold(folds) if folds is not None else None if protocol is None else parse_protocol(protocol)
     if methods is None:
         methods = "all" if data is not None else QUICK
-    options = {"normalize": normalize}
-    source = open_source(data, protocol=rules, random_state=random_state, columns=columns or {})
+    options = {"normalize": normalize} if qrels is None else {}
+    given = read_runs(runs or {})
+    source: Source
+    if qrels is None:
+        source = open_source(data, protocol=rules, random_state=random_state, columns=columns or {})
+    else:
+        source = JudgedQueries(qrels, given)
     judged_by = judges(metrics, convention, primary, source)
     tell(judged_by.notes, progress)
-    entered = QUERIES.study_methods(methods, options, {"metric": str(judged_by.primary)}, n_seeds=len(every))
+    entered: list[StudyMethod] = []
+    if qrels is None:
+        entered = QUERIES.study_methods(methods, options, {"metric": str(judged_by.primary)}, n_seeds=len(every))
     reading = {
         "path": None if data is None or isinstance(data, Queries) else str(Path(data).absolute()),
         "columns": dict(columns or {}),
     }
 
-    external = external_methods(runs or {}, entered)
+    external = external_methods(given, entered)
     folder, rehearsal = None if out is None else Path(out), None
 
     def on_folds_of(

@@ -23,14 +23,18 @@ class GivenScores:
         raise ValueError("this is a run that was made elsewhere: there is nothing to train")
 
 
-def external_methods(runs: Runs, others: Iterable[StudyMethod]) -> list[StudyMethod]:
-    """Return the methods that stand for runs, given as runs or as their files."""
+def read_runs(runs: Runs) -> dict[str, Run]:
+    """Return runs, given as such or as their files."""
+    return {name: given if isinstance(given, Run) else read_run(given) for name, given in runs.items()}
+
+
+def external_methods(runs: Mapping[str, Run], others: Iterable[StudyMethod]) -> list[StudyMethod]:
+    """Return the methods that stand for runs."""
     taken = {method.name for method in others}
     found = []
-    for name, given in runs.items():
+    for name, run in runs.items():
         if name in taken:
             raise ValueError(f"a method is called {name!r} already: give the run another name")
-        run = given if isinstance(given, Run) else read_run(given)
         found.append(StudyMethod(name, GivenScores(run), family=EXTERNAL))
     return found
 

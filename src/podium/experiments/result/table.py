@@ -44,11 +44,16 @@ def notes(comparison: Comparison) -> list[str]:
     lines = [
         f"Convention of all metrics: {comparison.convention}. Figures: {averaging}, ± half of the 95 % bootstrap "
         f"interval over {comparison.n_queries} test {each}.",
-        f"Hyper-parameters chosen on the validation part by {comparison.primary}; the test part was evaluated once."
-        + _normalization(comparison),
     ]
+    methods = comparison.configuration.methods
+    external = [name for name, facts in methods.items() if facts.family == EXTERNAL]
+    if len(external) < len(methods):
+        lines.append(
+            f"Hyper-parameters chosen on the validation part by {comparison.primary}; the test part was evaluated once."
+            + _normalization(comparison)
+        )
     lines += _edges(comparison)
-    if external := [name for name, facts in comparison.configuration.methods.items() if facts.family == EXTERNAL]:
+    if external:
         lines.append(f"Runs that were made elsewhere, with nothing trained or chosen here: {', '.join(external)}.")
     if len(comparison.seeds) > 1:
         lines.append(
