@@ -82,7 +82,7 @@ def test_a_worker_above_its_memory_limit_names_partition_and_size(queries) -> No
             n_workers=1,
             threads_per_worker=1,
             memory_limit="700MB",
-            dashboard_address=None,
+            dashboard_address=":0",
             silence_logs=logging.CRITICAL,
         ) as made,
         Client(made, set_as_default=False) as client,
