@@ -290,6 +290,8 @@ def csv_header(path: FilePath) -> tuple[str, list[str]]:
     line = decoded(path, first_line(path))
     if not line.strip():
         raise ValueError(f"{path}:1: the first line must name the columns, but it is empty")
+    if line.count('"') % 2:  # where the header ends would depend on the reader
+        raise ValueError(f"{path}:1: the line that names the columns has a quotation mark that is not closed in it")
     separator = _separator(line)
     _, names = next(_csv_lines(path, [line], separator))
     if len(set(names)) < len(names):
