@@ -214,9 +214,9 @@ def wanted(options: argparse.Namespace) -> Iterator[tuple[str, str]]:
 
 def compared(name: str, part: str, options: argparse.Namespace) -> Comparison | None:
     """Return the comparison of a part on a set: computed as far as it is not stored, or None if it may not be."""
-    folder = options.runs / f"{name}-{part}".replace(" ", "-")
+    folders = [runs / f"{name}-{part}".replace(" ", "-") for runs in options.runs]
     if options.stored:
-        return _stored(folder)
+        return next(filter(None, map(_stored, folders)), None)
     rotation: dict[str, Any] = {"protocol": "letor"} if part == "test" else {"folds": 5}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # members that stop at their default number of iterations
@@ -229,7 +229,7 @@ def compared(name: str, part: str, options: argparse.Namespace) -> Comparison | 
             search="random",
             budget=BUDGET,
             random_state=SEED,
-            out=folder,
+            out=folders[0],
             jobs=1,
             progress=Lines(f"{name}, {part}"),
             **rotation,
@@ -240,8 +240,11 @@ def _stored(folder: Path) -> Comparison | None:
     """Return a stored comparison, if it is complete."""
     if not (folder / "run.sqlite").exists():
         return None
-    comparison = Comparison.load(folder)
-    done = {(result.method, result.fold) for result in comparison.results}
+    try:
+        comparison = Comparison.load(folder)
+    except ValueError:  # nothing is finished
+        return None
+    done = {(result.method, result.fold) for result in comparison.results if not result.error}
     complete = all((row.method, fold) in done for row in comparison.rows for fold in comparison.folds)
     return comparison if complete else None
 
@@ -252,18 +255,17 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=Path(data), help="folder of ohsumed, mslr-sample, lightgbm-rank")
     parser.add_argument("--sets", type=_names(SETS), default=list(SETS), help=", ".join(SETS))
     parser.add_argument("--parts", type=_names(PARTS), default=list(PARTS), help=", ".join(PARTS))
-    parser.add_argument("--runs", type=Path, default=ROOT / "podium-runs" / "defaults")
+    several = "folders of runs; with --stored, the first that has a set and part"
+    parser.add_argument("--runs", type=Path, nargs="+", default=[ROOT / "podium-runs" / "defaults"], help=several)
     parser.add_argument("--stored", action="store_true", help="compute nothing: write the page of what is stored")
     parser.add_argument("--out", type=Path, default=ROOT / "docs" / "results" / "defaults.md")
     options = parser.parse_args()
-    missing, found = dict.fromkeys(wanted(options)), dict[str, dict[str, Comparison]]()
-    for name, part in list(missing):
-        comparison = compared(name, part, options)
-        if comparison is not None:
+    found: dict[str, dict[str, Comparison]] = {}
+    for name, part in wanted(options):
+        if (comparison := compared(name, part, options)) is not None:
             found.setdefault(name, {})[part] = comparison
-            del missing[name, part]
     in_order = {name: found[name] for name in SETS if name in found}
-    write_page(options.out, in_order, {name: text for name, (text, _) in SETS.items()}, METRICS, BUDGET, missing)
+    write_page(options.out, in_order, {name: text for name, (text, _) in SETS.items()}, METRICS, BUDGET, _learners())
 
 
 def _names(known: dict[str, Any]) -> Callable[[str], list[str]]:

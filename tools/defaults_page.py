@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from podium.experiments.result.comparison import Comparison
+from podium.experiments.run.store import FILE
 from podium.metrics.significance import bootstrap_interval, randomization_test
 
 FLOOR, LEVEL = "best-feature", 0.05
@@ -44,25 +45,50 @@ def write_page(
     sets: Mapping[str, str],
     metrics: Sequence[str],
     budget: int,
-    missing: Iterable[tuple[str, str]] = (),
+    learners: Sequence[str],
 ) -> None:
     """Write the page, with what was computed and a line on what was not."""
     below = list(_below(found, metrics))
-    verdict = "**No preset is significantly below `best-feature` on any of these sets.**"
+    verdict = "**None of the presets in the tables is significantly below `best-feature` on any of these sets.**"
     if below:
         verdict = f"Significantly below `best-feature`: {'; '.join(below)}."
-    left: dict[str, list[str]] = {}
-    for name, part in missing:
-        left.setdefault(part, []).append(name)
-    if left:
-        listed = "; ".join(f"{part} on {', '.join(names)}" for part, names in left.items())
-        verdict += f"\n\nNot computed: {listed}."
+    verdict += f"\n\n{_when(found)}{_missing(found, metrics[0], learners)}"
     listed = "\n".join(f"| {name} | {sets[name]} |" for name in found)
     parts = [TEXT.format(date=f"{datetime.date.today():%-d %B %Y}", sets=listed, verdict=verdict)]
     parts += [_against_the_floor(found, metric) for metric in metrics]
     parts += [*_tuned(found, metrics[0], budget), *_normalizations(found, metrics[0]), *_auto(found, metrics[0])]
     parts += _test(found, metrics)
     out.write_text("\n".join(parts), encoding="utf-8")
+
+
+def _when(found: Found) -> str:
+    """Return a sentence on when the parts were computed and how features were rescaled then."""
+    by_part: dict[str, list[tuple[str, str]]] = {}
+    for comparisons in found.values():
+        for part, comparison in comparisons.items():
+            changed = (comparison.folder / FILE).stat().st_mtime if comparison.folder else 0.0
+            when = f"{datetime.datetime.fromtimestamp(changed, datetime.UTC):%-d %B %Y, %H:%M}"
+            by_part.setdefault(part, []).append((when, str(comparison.configuration.options.get("normalize"))))
+    said = []
+    for part, facts in by_part.items():
+        first, last = min(facts)[0], max(facts)[0]
+        between = first if first == last else f"{first} to {last}"
+        said.append(f"{part} {between}, `normalize` {' or '.join(sorted({how for _, how in facts}))}")
+    return f"Computed (UTC): {'; '.join(said)}."
+
+
+def _missing(found: Found, metric: str, learners: Sequence[str]) -> str:
+    """Return a sentence on presets that have no figure on some set."""
+    sets: dict[tuple[str, ...], list[str]] = {}
+    for method in learners:
+        without = tuple(name for name in found if method not in _defaults(found, name, metric))
+        if without:
+            sets.setdefault(without, []).append(f"`{method}`")
+    phrases = [
+        f"{', '.join(methods)} on {'any set' if len(names) == len(found) else ', '.join(names)}"
+        for names, methods in sets.items()
+    ]
+    return f" Not computed: {'; '.join(phrases)}." if phrases else ""
 
 
 def _values(found: Found, name: str, part: str, metric: str) -> dict[str, np.ndarray]:
