@@ -7,7 +7,8 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from podium.losses import ListMLELoss, ListNetLoss
+from podium.losses import ListMLELoss, ListNetLoss, listnet_prefixes
+from podium.losses.listnet_prefixes import _expected_log_sums, prepare_prefixes
 
 
 def softmax(x: np.ndarray) -> np.ndarray:
@@ -70,6 +71,52 @@ def test_smallest_where_scores_equal_the_target(k: int) -> None:
     assert best.value == pytest.approx(entropy)
 
 
+@pytest.mark.parametrize(("n", "k"), [(5, 4), (6, 5), (6, 6), (3, 7)])
+@pytest.mark.parametrize("scale", [1.0, 30.0])
+def test_any_number_of_places_against_enumeration(n: int, k: int, scale: float) -> None:
+    rng = np.random.default_rng(n + k)
+    scores, labels = scale * rng.standard_normal(n), rng.integers(0, 3, n).astype(float)
+    loss = ListNetLoss(k)
+    found = loss.value_and_gradient(scores, labels, [0, n])
+    assert found.value == pytest.approx(cross_entropy(scores, labels, k))
+    direction = rng.standard_normal(n)
+    up, down = (loss.value_and_gradient(scores + e * direction, labels, [0, n]).value for e in (1e-6, -1e-6))
+    assert found.d_scores @ direction == pytest.approx((up - down) / 2e-6, rel=1e-5, abs=1e-7)
+
+
+def test_few_places_are_those_of_the_faster_formulas() -> None:
+    rng = np.random.default_rng(3)
+    scores, labels = rng.standard_normal(9), rng.integers(0, 3, 9).astype(float)
+    for k in (2, 3):
+        target, prefixes = prepare_prefixes(labels, np.array([0, 9]), k, 1, np.zeros(1, np.uint64))
+        value = _expected_log_sums(scores, 0, prefixes, np.zeros(9)) - target @ scores
+        assert value == pytest.approx(ListNetLoss(k).value_and_gradient(scores, labels, [0, 9]).value)
+
+
+def test_prefixes_that_are_drawn_come_near_the_sum_over_sets(monkeypatch) -> None:
+    rng = np.random.default_rng(4)
+    scores, labels = rng.standard_normal(7), rng.integers(0, 3, 7).astype(float)
+    exact = ListNetLoss(4).value_and_gradient(scores, labels, [0, 7])
+    monkeypatch.setattr(listnet_prefixes, "MOST_SETS", 0)
+    drawn = ListNetLoss(4, n_samples=20_000).value_and_gradient(scores, labels, [0, 7])
+    assert drawn.value != exact.value
+    assert drawn.value == pytest.approx(exact.value, abs=0.03)
+    np.testing.assert_allclose(drawn.d_scores, exact.d_scores, atol=0.02)
+    best = ListNetLoss(4, n_samples=10).value_and_gradient(labels - 3, labels, [0, 7])
+    np.testing.assert_allclose(best.d_scores, 0, atol=1e-12)  # its minimum is that of the sum over all
+
+
+def test_long_lists_are_drawn_by_seed() -> None:
+    rng = np.random.default_rng(5)
+    scores, labels = rng.standard_normal(100), rng.integers(0, 3, 100).astype(float)
+    one, again, other = (
+        ListNetLoss(10, n_samples=20, random_state=seed).value_and_gradient(scores, labels, [0, 100]).value
+        for seed in (0, 0, 1)
+    )
+    assert one == again != other
+    assert one == pytest.approx(other, rel=0.05)
+
+
 def test_equal_labels_ask_for_equal_scores() -> None:
     result = ListNetLoss().value_and_gradient([1.0, 0.0], [2, 2], [0, 2])
     p = 1 / (1 + np.exp(-1))
@@ -125,7 +172,8 @@ def test_a_very_long_list_keeps_its_digits_in_float32() -> None:
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"k": 4}, "k must be 1, 2 or 3; got 4"),
+        ({"k": 0}, "k must be"),
+        ({"k": 4, "n_samples": 0}, "n_samples must be"),
         ({"temperature": 0.0}, "temperature must be"),
         ({"transform": "log"}, "'identity', 'exp2'; got 'log'"),
     ],

@@ -105,3 +105,11 @@ def test_irrelevant_documents_are_left_out_of_training_only() -> None:
 def test_bad_settings(data: tuple[Queries, Queries], settings: dict[str, object], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         BoltzRank(**settings).fit(data[0])  # type: ignore[arg-type]
+
+
+def test_g_and_the_optimizer_reach_the_loss_and_the_trainer(data) -> None:
+    queries = data[0]
+    ranker = podium.BoltzRank(g="logistic", optimizer="sgd", restarts=1, epochs=3, random_state=0)
+    assert (ranker._loss().g, ranker._trainer().trainer.optimizer) == ("logistic", "sgd")
+    other = podium.BoltzRank(g="logistic", restarts=1, epochs=3, random_state=0)
+    assert not np.allclose(ranker.fit(queries).predict(queries), other.fit(queries).predict(queries))

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+import podium
 from podium import Queries, make_queries
 from podium.scorers.kernel_regression import Kernel, KernelModel
 
@@ -75,3 +76,31 @@ def test_round_trip_and_refusals(queries: Queries) -> None:
     one = queries.take([0])
     with pytest.raises(ValueError, match="at least two queries"):
         Kernel().start(one, np.random.default_rng(0)).forward(one)
+
+
+def test_preferences_are_regressed_on_as_shares_of_wins() -> None:
+    """Document 3 is in no pair, so it is no landmark; the others' targets are 1, ½ and 0."""
+    x = np.arange(8.0)[:, np.newaxis]
+    judged = podium.Preferences([0, 0, 1, 4], [1, 2, 2, 5])
+    queries = podium.Queries(x, judged, qid=np.repeat([0, 1], 4))
+    model = podium.scorers.Kernel(initial="ones").start(queries, np.random.default_rng(0))
+    np.testing.assert_array_equal(model.grades, [1.0, 0.5, 0.0, 1.0, 0.0])
+    np.testing.assert_array_equal(model.features[:, 0], [0, 1, 2, 4, 5])
+
+
+def test_structrank_learns_from_preferences_and_as_printed() -> None:
+    queries = podium.make_queries(n_queries=20, n_documents=6, n_features=3, random_state=0)
+    better = [
+        (i, j) for rows in queries.slices() for i in range(rows.start, rows.stop) for j in range(rows.start, rows.stop)
+    ]
+    better = np.array([(i, j) for i, j in better if queries.labels[i] > queries.labels[j]])
+    qid = queries.query_of_document
+    ranker = podium.StructRank(epochs=3, restarts=1, random_state=0)
+    ranker.fit(queries.features, podium.Preferences(*better.T), qid=qid)
+    assert ranker.score(queries) > 0.8
+    printed = podium.StructRank(summed=True, leave_out=None, epochs=3, restarts=1, random_state=0)
+    assert not printed._loss().normalize
+    assert printed._scorer().leave_out is None
+    averaged = podium.StructRank(leave_out=None, epochs=3, restarts=1, random_state=0).fit(queries)
+    widths = [m.model_.theta.sum() for m in (printed.fit(queries), averaged)]
+    assert widths[0] != widths[1]

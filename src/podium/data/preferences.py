@@ -52,6 +52,19 @@ class Preferences:
     def __repr__(self) -> str:
         return f"Preferences({len(self)} distinct pairs, total weight {self.weight.sum():g})"
 
+    def shares_of_wins(self, n: int) -> np.ndarray:
+        """Return for each of ``n`` documents the weight of the pairs it wins, as a share of those it is in; else NaN.
+
+        Examples
+        --------
+        >>> Preferences([0, 0, 1], [1, 2, 2]).shares_of_wins(4).tolist()
+        [1.0, 0.5, 0.0, nan]
+        """
+        self._require_within(n)
+        won, lost = (np.bincount(rows, self.weight, n) for rows in (self.winner, self.loser))
+        total = won + lost
+        return np.where(total > 0, won / np.where(total > 0, total, 1.0), np.nan)
+
     def among(self, rows: np.ndarray, n: int) -> Preferences:
         """Return the pairs whose documents are both in ``rows`` (of ``n``), renumbered to their places there."""
         self._require_within(n)

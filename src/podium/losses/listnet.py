@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from podium.core.parameters import choice, number
+from podium.core.parameters import choice, count, number
 from podium.losses.base import Derivatives, Kernel, LabeledLists, Loss, OneList, njit, own
+from podium.losses.listnet_prefixes import listnet_prefixes, prepare_prefixes
 from podium.numerics.elementary import FAST, exp, log
 from podium.numerics.pool import share
 
@@ -32,12 +33,20 @@ class ListNetLoss(Loss, convex=True, has_curvature=True, keeps_float32=True, gua
 
     Parameters
     ----------
-    k : 1, 2 or 3
-        Places compared. The cost is n, n and n² (the paper's formula takes n, n² and n³ steps).
+    k : int
+        Places compared; for k of at least the list's length, whole permutations. The cost is n, n and n² for k = 1, 2
+        and 3 (the paper's formula takes n, n² and n³ steps), and n × the number of sets of fewer than k documents
+        beyond, exact for lists with up to 4,096 of these (k = 4: 28 documents; all places: 12). Of longer lists
+        ``n_samples`` prefixes are drawn.
     transform : "identity" or "exp2"
         φ: the grade itself, as in the paper, or the gain 2^y − 1.
     temperature : float
         T > 0: large values flatten the target, small ones put it all on the best grade.
+    n_samples : int
+        Prefixes drawn by the labels' distribution where there are too many sets. The value has the standard error
+        σ/√n_samples, σ being the deviation of a prefix's own cross entropy; its minimum is where it should be.
+    random_state : int
+        Seed of the prefixes, which are drawn once per fit.
 
     Examples
     --------
@@ -49,18 +58,18 @@ class ListNetLoss(Loss, convex=True, has_curvature=True, keeps_float32=True, gua
     """
 
     ns_per_document = 1.5
-    k: int = 1
+    k: int = count(1)
     transform: str = choice("identity", "exp2")
     temperature: float = number(1.0, above=0)
+    n_samples: int = count(200)
+    random_state: int = 0
 
     @property
     def visits_pairs(self) -> bool:  # type: ignore[override]
-        return self.k == 3
+        return self.k > 2
 
     def prepare(self, data: LabeledLists) -> tuple[Any, ...]:
         labels = data.labels
-        if self.k not in (1, 2, 3):
-            raise ValueError(f"k must be 1, 2 or 3; got {self.k!r}")
         with np.errstate(over="ignore"):
             logits = (labels if self.transform == "identity" else np.exp2(labels) - 1.0) / self.temperature
         if not np.isfinite(logits).all():
@@ -69,13 +78,16 @@ class ListNetLoss(Loss, convex=True, has_curvature=True, keeps_float32=True, gua
             )
         if self.k == 1:
             return (_softmax(logits, data.offsets),)
+        if self.k > 3:
+            streams = data.streams(self.random_state)
+            return prepare_prefixes(logits, data.offsets, self.k, self.n_samples, streams)
         target = np.zeros(len(logits))
         work = float((data.sizes.astype(float) ** 2).sum() if self.k == 3 else 50.0 * len(logits))
         share(_fill_targets, data.offsets, logits, data.offsets, self.k, target, work=work)
         return target, logits, self.k
 
     def choose_kernel(self) -> Kernel:
-        return listnet if self.k == 1 else listnet_top_k
+        return listnet if self.k == 1 else listnet_top_k if self.k <= 3 else listnet_prefixes
 
 
 def _softmax(logits: np.ndarray, offsets: np.ndarray) -> np.ndarray:

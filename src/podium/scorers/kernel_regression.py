@@ -117,7 +117,9 @@ class Kernel(Scorer, model_class=KernelModel):
     initial : {"uniform", "ones"}
         Where the widths start: random in [0, 1], as in the paper, or all 1.
 
-    The grades are the regression targets, so labels must be grades. The model holds its landmarks' features.
+    The grades are the regression targets. Where labels are :class:`podium.Preferences`, a document's target is its
+    share of wins, the weight of the pairs that it wins among those it is in; documents in no pair are no landmarks. The
+    model holds its landmarks' features.
     """
 
     n_landmarks: int | None = count(None)
@@ -129,10 +131,19 @@ class Kernel(Scorer, model_class=KernelModel):
         if queries.is_sparse:
             raise ValueError("kernel regression needs dense features: queries.with_features(features.toarray())")
         rows: Any = slice(None)
-        if self.n_landmarks is not None and self.n_landmarks < queries.n_documents:
-            rows = np.sort(rng.choice(queries.n_documents, self.n_landmarks, replace=False))
+        n_known, shares = queries.n_documents, None
+        preferences = getattr(queries, "preferences", None)  # which queries on a cluster do not have
+        if preferences is not None:
+            shares = preferences.shares_of_wins(queries.n_documents)
+            rows = np.flatnonzero(~np.isnan(shares))
+            n_known = len(rows)
+        if self.n_landmarks is not None and self.n_landmarks < n_known:
+            chosen = np.sort(rng.choice(n_known, self.n_landmarks, replace=False))
+            rows = chosen if shares is None else rows[chosen]
         widths = rng.uniform(0.0, 1.0, queries.n_features) if self.initial == "uniform" else np.ones(queries.n_features)
         qids = np.repeat(queries.qids, queries.sizes)[rows] if self.leave_out == "query" else None
+        if shares is not None:
+            return KernelModel(widths, queries.features[rows], shares[rows], qids)
         return KernelModel(widths, *self._landmarks(queries, rows), qids)
 
     def _landmarks(self, queries: Queries, rows: Any) -> tuple[Array, Array]:

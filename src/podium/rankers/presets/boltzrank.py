@@ -13,6 +13,7 @@ from podium.data.grouping import places_within
 from podium.data.queries import Queries
 from podium.losses import BoltzRankLoss, Loss
 from podium.metrics import Metric
+from podium.numerics.ranks.energy import PairWeight
 from podium.rankers.methods import METHODS
 from podium.rankers.presets.restarted import RestartedPreset
 from podium.scorers import MLP, Potentials, Scorer
@@ -37,6 +38,8 @@ class BoltzRank(RestartedPreset):
         λ of the expected metric; the rest goes to a cross entropy with the rankings that the labels make likely.
     n_samples : int
         Rankings per query.
+    g : "linear", "sign", "logistic" or a function
+        Weight of a pair of documents by their distance in a ranking, see :class:`podium.losses.BoltzRankLoss`.
     hidden : int, or several to choose from
         Hidden units of the individual potential; by default the paper's 5, or 3 beside pairwise ones.
     pair_hidden : int, or several to choose from
@@ -63,6 +66,7 @@ class BoltzRank(RestartedPreset):
     metric: str | Metric = "ndcg@5"
     weight: float | Sequence[float] = 0.9
     n_samples: int = 100
+    g: str | PairWeight = "linear"
     hidden: int | Sequence[int] | None = None
     pair_hidden: int | Sequence[int] = 5
     pool: str = "sum"
@@ -79,7 +83,7 @@ class BoltzRank(RestartedPreset):
 
     def _loss(self) -> Loss:
         return BoltzRankLoss(
-            self.metric, self._value("weight"), self.n_samples, random_state=seed_of(self.random_state)
+            self.metric, self._value("weight"), self.n_samples, self.g, random_state=seed_of(self.random_state)
         )
 
     def _scorer(self) -> Scorer:

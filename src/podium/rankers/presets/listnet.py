@@ -2,6 +2,7 @@
 
 from functools import partial
 
+from podium.core.random_state import seed_of
 from podium.losses import ListNetLoss, Loss
 from podium.rankers.methods import METHODS
 from podium.rankers.presets.boosted import TREES, LossOnTrees
@@ -17,8 +18,8 @@ class ListNet(LinearPreset):
 
     Parameters
     ----------
-    k : {1, 2, 3}
-        Places compared; 1 as in the paper's experiments.
+    k : int
+        Places compared; 1 as in the paper's experiments. See :class:`podium.losses.ListNetLoss`.
     temperature : float
         Divides the grades before they become a distribution: below 1, the best documents matter more.
 
@@ -35,7 +36,8 @@ class ListNet(LinearPreset):
     temperature: float = 1.0
 
     def _loss(self) -> Loss:
-        return ListNetLoss(k=self.k, temperature=self.temperature)
+        seed = seed_of(self.random_state) if self.k > 3 else 0
+        return ListNetLoss(k=self.k, temperature=self.temperature, random_state=seed)
 
 
 METHODS.add("listnet", ListNet, "cross entropy of who is first", "Cao et al., ICML 2007", "listwise", SMALL_L2)

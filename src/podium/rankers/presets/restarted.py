@@ -27,7 +27,9 @@ class RestartedPreset(BaseRanker):
     batch_size : int
         Queries per step.
     learning_rate : float
-        Step size of Adam.
+        Step size.
+    optimizer : {"adam", "sgd", "momentum"}
+        ``"sgd"`` takes plain gradient steps, as the papers do.
     early_stopping : bool
         With validation queries: keep each run's best epoch and stop after ``patience`` epochs without a better one.
         False trains to the end and chooses between runs only, which is wiser where validation queries are few.
@@ -44,6 +46,7 @@ class RestartedPreset(BaseRanker):
     epochs: int = 100
     batch_size: int = 1
     learning_rate: float = 0.01
+    optimizer: str = "adam"
     early_stopping: bool = True
     patience: int | None = 10
     normalize: str | None = "robust"
@@ -73,7 +76,11 @@ class RestartedPreset(BaseRanker):
 
     def _trainer(self) -> Trainer:
         steps = Stochastic(
-            epochs=self.epochs, batch_size=self.batch_size, learning_rate=self.learning_rate, patience=self.patience
+            epochs=self.epochs,
+            batch_size=self.batch_size,
+            learning_rate=self.learning_rate,
+            optimizer=self.optimizer,
+            patience=self.patience,
         )
         candidates = [clone(self).set_params(**chosen) for chosen in self._settings()]
         parts = [(c._loss(), c._scorer()) for c in candidates]

@@ -22,8 +22,9 @@ class StructRank(BaseRanker):
 
     The defaults are the paper's: per-query gradient steps at a rate of 0.5 that falls by 1/√2 after each of ten
     epochs, all parameters (widths, w1, w2) non-negative and inside an L1 ball, three random starts judged on the
-    validation queries, features scaled to [0, 1] within each query. ``Ranker(StructRankLoss(), scorer=…)`` puts the
-    loss on any other scorer.
+    validation queries (``eval_metric="map"`` judges as the paper does), features scaled to [0, 1] within each query.
+    Labels may be :class:`podium.Preferences`; documents are then regressed on their shares of wins.
+    ``Ranker(StructRankLoss(), scorer=…)`` puts the loss on any other scorer.
 
     Parameters
     ----------
@@ -39,6 +40,12 @@ class StructRank(BaseRanker):
         Step size, and the factor by which it changes after each epoch.
     restarts : int
         Random starts, of which the best on the validation queries is kept.
+    leave_out : {"query", None}
+        In training, hide a document's own query from the regression, or, as in the paper, nothing: see
+        :class:`podium.scorers.Kernel`.
+    summed : bool
+        Add up the terms of a list, as printed in the paper, instead of averaging them. Steps are then larger by the
+        number of terms, which is in the millions for lists of 150 documents under ``"full"``.
     keep : str
         How parameters stay in the ball, see :class:`podium.training.Feasible`.
     """
@@ -50,14 +57,16 @@ class StructRank(BaseRanker):
     learning_rate: float = 0.5
     decay: float = math.sqrt(0.5)
     restarts: int = 3
+    leave_out: str | None = "query"
+    summed: bool = False
     keep: str = "shrink"
     normalize: str | None = "minmax"
 
     def _loss(self) -> Loss:
-        return StructRankLoss(self.topology, random_state=seed_of(self.random_state))
+        return StructRankLoss(self.topology, normalize=not self.summed, random_state=seed_of(self.random_state))
 
     def _scorer(self) -> Kernel:
-        return Kernel(self.n_landmarks)
+        return Kernel(self.n_landmarks, self.leave_out)
 
     def _trainer(self) -> Trainer:
         steps = self.epochs, self.learning_rate, self.decay
