@@ -88,6 +88,7 @@ def test_a_file_that_is_read_at_once_may_have_queries_in_any_order(rows, tmp_pat
     np.testing.assert_array_equal(batch.queries.features, expected.features)
 
 
+@pytest.mark.filterwarnings("ignore::podium.core.wording.LeftOutWarning")  # the column of grades
 def test_errors_name_lines_of_the_whole_file(rows, tmp_path: Path) -> None:
     path = write(rows, tmp_path / "data.txt")
     path.write_text(path.read_text() + "\n0 qid:z 1:x\n")

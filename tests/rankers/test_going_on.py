@@ -95,7 +95,7 @@ def test_what_cannot_go_on(queries, fresh):
         (podium.ListNet(), queries, trees, "the same kind of model"),
         (podium.ListNet(), wide, linear, "is expecting 4 features"),
         (podium.ListNet(), named, of_others, "same order"),
-        (podium.ListNet(normalize="minmax"), queries, linear, "normalize='standard'"),
+        (podium.ListNet(normalize="minmax"), queries, linear, "normalize='robust'"),
         (podium.AdaRank(), queries, linear, "AdaRank cannot go on"),
         (podium.Blend([podium.ListNet()]), queries, linear, "Blend cannot go on"),
         (podium.ListNet(), queries, 3, "init must be a fitted ranker"),

@@ -79,6 +79,8 @@ class Loss(Parameterized):
     decides when a loop is worth sharing between threads, and so does:"""
     ns_per_document: ClassVar[float] = 10.0
     """About how many nanoseconds a document takes, in a list of a hundred, if that is not so."""
+    rankings: ClassVar[str | None] = None
+    """The distribution over rankings that its scores stand for, as :mod:`podium.probabilities.families` names it."""
     cost: ClassVar[str] = "n"
     """Operations for a list of n documents, for readers."""
 

@@ -35,7 +35,7 @@ _AT_ONCE = 2_000_000
 """Documents whose rankings are judged in one call of a metric: bounds the memory, not the result."""
 
 
-class BoltzRankLoss(Loss):
+class BoltzRankLoss(Loss, rankings="boltzmann"):
     """Minus the expected metric, mixed with a cross entropy towards the rankings that the labels make likely.
 
     A query's value is −O, so at best about −``weight``. Lists with no more than ``n_samples`` rankings in all are

@@ -21,7 +21,15 @@ from podium.numerics.grades import shuffle_ties
 __all__ = ["ListMLELoss"]
 
 
-class ListMLELoss(Loss, convex=True, has_curvature=True, exact_curvature=True, keeps_float32=True, guarded=False):
+class ListMLELoss(
+    Loss,
+    convex=True,
+    has_curvature=True,
+    exact_curvature=True,
+    keeps_float32=True,
+    guarded=False,
+    rankings="plackett-luce",
+):
     """Negative log-likelihood of the labels' order under the Plackett-Luce model.
 
     The model knows no ties, grades do: among equal labels some order must be taken as the truth, and the choice moves

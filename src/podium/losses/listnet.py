@@ -25,7 +25,15 @@ LONG = 4096
 """Lists beyond this length are added up in float64: float32 sums of so many terms would lose digits."""
 
 
-class ListNetLoss(Loss, convex=True, has_curvature=True, keeps_float32=True, guarded=False, cost="n (n² for k = 3)"):
+class ListNetLoss(
+    Loss,
+    convex=True,
+    has_curvature=True,
+    keeps_float32=True,
+    guarded=False,
+    rankings="plackett-luce",
+    cost="n (n² for k = 3)",
+):
     """Cross entropy of the first k places under the labels' and the scores' Plackett-Luce distributions.
 
     A query's value is the whole cross entropy, whose minimum is the entropy of the labels' distribution, not 0. Equal

@@ -26,7 +26,7 @@ from podium.numerics.ranks import distributions
 __all__ = ["SoftRankLoss"]
 
 
-class SoftRankLoss(Loss, visits_pairs=True, cost="n³ (n² for the normal approximation)"):
+class SoftRankLoss(Loss, visits_pairs=True, rankings="normal-scores", cost="n³ (n² for the normal approximation)"):
     """1 − SoftNDCG.
 
     A single document, equal labels throughout, and a list without gain contribute 0.

@@ -190,7 +190,7 @@ class _TiedPairs(Loss, convex=True, visits_pairs=True, cost="n (n² for short li
         return data.groups, spacing(self.tolerance), self.normalize
 
 
-class RaoKupperLoss(_TiedPairs):
+class RaoKupperLoss(_TiedPairs, rankings="rao-kupper"):
     """Rao-Kupper pairs with ties; the learned parameter is α, θ = 1 + e^α.
 
     Examples
@@ -205,7 +205,7 @@ class RaoKupperLoss(_TiedPairs):
     kernel = rao_kupper
 
 
-class DavidsonLoss(_TiedPairs):
+class DavidsonLoss(_TiedPairs, rankings="davidson"):
     """Davidson pairs with ties; the learned parameter is β, ν = e^β.
 
     Examples

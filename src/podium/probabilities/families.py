@@ -8,13 +8,6 @@ from typing import Any
 import numpy as np
 
 from podium.losses.base import Loss
-from podium.losses.boltzrank import BoltzRankLoss
-from podium.losses.listmle import ListMLELoss
-from podium.losses.listnet import ListNetLoss
-from podium.losses.pmop.loss import PMOPLoss
-from podium.losses.softrank import SoftRankLoss
-from podium.losses.structrank.loss import StructRankLoss
-from podium.losses.ties import DavidsonLoss, RaoKupperLoss
 from podium.numerics.ranks.energy import PAIR_WEIGHTS
 from podium.probabilities.arriving import GaussianScores, PlackettLuce
 from podium.probabilities.base import ListProbabilities
@@ -34,10 +27,7 @@ def family_of(loss: Loss, parameters: np.ndarray) -> Family | None:
     ValueError
         If this form of the loss has none, saying which has.
     """
-    for kind, family in _FAMILIES.items():
-        if isinstance(loss, kind):
-            return family(loss, parameters)
-    return None
+    return None if loss.rankings is None else _FAMILIES[loss.rankings](loss, parameters)
 
 
 def _partitions(loss: Any, _: np.ndarray) -> Family:
@@ -54,13 +44,12 @@ def _boltzmann(loss: Any, _: np.ndarray) -> Family:
     return lambda scores, seed: boltzmann(scores, seed, g)
 
 
-_FAMILIES: dict[type[Loss], Callable[[Any, np.ndarray], Family]] = {
-    ListMLELoss: lambda loss, _: PlackettLuce,
-    ListNetLoss: lambda loss, _: PlackettLuce,
-    PMOPLoss: _partitions,
-    BoltzRankLoss: _boltzmann,
-    SoftRankLoss: lambda loss, own: lambda scores, seed: GaussianScores(scores, seed, loss.sigma_at(own)),
-    DavidsonLoss: lambda _, own: lambda scores, seed: TiedPairs(scores, seed, "davidson", float(own[0])),
-    RaoKupperLoss: lambda _, own: lambda scores, seed: TiedPairs(scores, seed, "rao-kupper", float(own[0])),
-    StructRankLoss: lambda loss, own: lambda scores, seed: PreferenceNetwork(scores, seed, loss.topology, own),
+_FAMILIES: dict[str, Callable[[Any, np.ndarray], Family]] = {
+    "plackett-luce": lambda loss, _: PlackettLuce,
+    "partitions": _partitions,
+    "boltzmann": _boltzmann,
+    "normal-scores": lambda loss, own: lambda scores, seed: GaussianScores(scores, seed, loss.sigma_at(own)),
+    "davidson": lambda _, own: lambda scores, seed: TiedPairs(scores, seed, "davidson", float(own[0])),
+    "rao-kupper": lambda _, own: lambda scores, seed: TiedPairs(scores, seed, "rao-kupper", float(own[0])),
+    "network": lambda loss, own: lambda scores, seed: PreferenceNetwork(scores, seed, loss.topology, own),
 }

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from podium.core.random_state import RandomState, seed_of
 from podium.data.queries import Queries
+from podium.probabilities.base import ListProbabilities
+from podium.probabilities.families import family_of
 from podium.rankers.fitted import FittedEstimator
-
-if TYPE_CHECKING:
-    from podium.probabilities.base import ListProbabilities
 
 
 class AnsweringEstimator(FittedEstimator):
@@ -65,8 +64,6 @@ class AnsweringEstimator(FittedEstimator):
         >>> p.rank_distribution.shape, round(float(p.in_top(2).sum()), 6), p.tied(0, 1)
         ((4, 4), 2.0, 0.0)
         """
-        from podium.probabilities.families import family_of
-
         self._require_fitted()
         loss = self._loss()
         family = None if loss is None else family_of(loss, self.loss_parameters_)

@@ -121,7 +121,7 @@ def _scaled(value: float, total: float, normalize: bool, slopes: Slopes, out: De
     return value * scale
 
 
-class StructRankLoss(Loss, convex=True, accepts_preferences=True, ns_per_document=300.0):
+class StructRankLoss(Loss, convex=True, accepts_preferences=True, rankings="network", ns_per_document=300.0):
     """Cumulative distribution network over the preferences of a list.
 
     Parameters
