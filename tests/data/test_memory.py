@@ -83,6 +83,7 @@ def test_predicting_with_features_rescaled_within_queries_rescales_block_by_bloc
     ranker = podium.ListNet(normalize=how).fit(queries)
     expected = queries.normalized(how).features @ ranker.coef_
     monkeypatch.setattr("podium.rankers.elsewhere._VALUES_AT_ONCE", matrix.size // 20)
+    ranker.predict(queries)  # compiles
     scores, most = peak(lambda: ranker.predict(queries))
     assert most < 0.3 * matrix.nbytes
     np.testing.assert_allclose(queries.group(scores), expected, atol=1e-5)
