@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import importlib.util
 import os
-from collections.abc import Callable
+import signal
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 
@@ -35,3 +36,11 @@ def load_tool() -> Callable[[str], ModuleType]:
         return module
 
     return load
+
+
+@pytest.fixture
+def ctrl_c_interrupts() -> Iterator[None]:
+    """Let Ctrl-C raise KeyboardInterrupt, which it does not in processes that were started in the background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)

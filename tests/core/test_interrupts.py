@@ -7,13 +7,7 @@ import pytest
 
 from podium.core.interrupts import interrupts_deferred
 
-
-@pytest.fixture(autouse=True)
-def as_in_a_terminal():
-    """Ctrl-C raises KeyboardInterrupt, which it does not in processes that were started in the background."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
+pytestmark = pytest.mark.usefixtures("ctrl_c_interrupts")
 
 
 class Dying:

@@ -197,6 +197,7 @@ def one_is_older():
     return versions() | ({"numpy": "1.0"} if "PODIUM_TEST_OLDER" in os.environ else {})
 
 
+@pytest.mark.usefixtures("ctrl_c_interrupts")
 def test_ctrl_c_keeps_what_is_finished_and_leaves_the_cluster_usable(client, tmp_path):
     def interrupt(n_finished):
         if n_finished == 2:

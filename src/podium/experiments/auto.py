@@ -12,7 +12,7 @@ from podium.data.queries import Queries
 from podium.experiments.compare import Silent
 from podium.experiments.run.clock import Clock
 from podium.experiments.run.runner import Listener
-from podium.experiments.selection import AutoChoice, Selection
+from podium.experiments.selection import AutoChoice, AutoStudy
 from podium.metrics import Metric
 from podium.models.blend import in_rows
 from podium.rankers.estimator import BaseRanker
@@ -107,8 +107,8 @@ class Auto(BaseRanker):
 
     def _train(self, given: TrainingInput) -> Fit:
         listener, clock = self._guides
-        selection = Selection(self, given, listener, clock, seed_of(self.random_state))
-        self.pick_, self.choice_ = selection.run()
+        study = AutoStudy(self, given, listener, clock, seed_of(self.random_state))
+        self.pick_, self.choice_ = study.run()
         return Fit(_PickModel(self.pick_), self.pick_.loss_parameters_, self.pick_.convergence_)
 
     def _scorer(self) -> Scorer:

@@ -78,8 +78,8 @@ class AutoChoice:
 
 
 @dataclass(slots=True)
-class Selection:
-    """One choice: the race, the evidence, the rehearsal and the final fit."""
+class AutoStudy:
+    """One study of Auto: the race, the evidence, the rehearsal and the final fit."""
 
     auto: Auto
     """Its parameters decide."""

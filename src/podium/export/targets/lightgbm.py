@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from podium.export.beside import beside
+from podium.export.companions import row_model_companions
 from podium.export.notes import usage
 from podium.export.portable import Trees, portable, unwrapped
 from podium.export.target import Options, Target, register
@@ -97,7 +97,7 @@ def run(path: Path, X: np.ndarray) -> np.ndarray:
 
 
 def companions(model: Any, file: str, options: Options) -> dict[str, str]:
-    return beside(model.feature_names, file, "a ranking model for LightGBM", usage("lightgbm", file=file))
+    return row_model_companions(model.feature_names, file, "a ranking model for LightGBM", usage("lightgbm", file=file))
 
 
 register(

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from podium.data.normalize import WITHIN_QUERY
-from podium.export.beside import beside
+from podium.export.companions import row_model_companions
 from podium.export.missing import goes_left_if_missing
 from podium.export.notes import usage
 from podium.export.portable import (
@@ -352,7 +352,7 @@ _LISTS = (
 
 
 def companions(model: OnnxModel, file: str, options: Options) -> dict[str, str]:
-    return beside(
+    return row_model_companions(
         model.feature_names, file, "a ranking model for ONNX", usage("onnx", file=file), [_LISTS] * model.looks_at_lists
     )
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from podium.export.beside import beside
+from podium.export.companions import row_model_companions
 from podium.export.missing import goes_left_if_missing
 from podium.export.notes import usage
 from podium.export.portable import Linear, Trees
@@ -190,7 +190,7 @@ def companions(model: Linear | Trees, file: str, options: Options) -> dict[str, 
     if isinstance(model, Trees):
         nulls = _NULLS if (model.forest.missing != NEVER).any() else _AS_ZERO
     notes = [nulls, _QUOTES, *([_LN] if isinstance(model, Linear) and model.logarithms is not None else [])]
-    return beside(model.feature_names, file, "a ranking model for SQL", how, notes)
+    return row_model_companions(model.feature_names, file, "a ranking model for SQL", how, notes)
 
 
 def run_sqlite(path: Path, X: np.ndarray) -> np.ndarray:

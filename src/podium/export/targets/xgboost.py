@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from podium.export.beside import beside
+from podium.export.companions import row_model_companions
 from podium.export.missing import goes_left_if_missing
 from podium.export.notes import usage
 from podium.export.portable import Trees
@@ -120,7 +120,7 @@ def run(path: Path, X: np.ndarray) -> np.ndarray:
 
 
 def companions(model: Any, file: str, options: Options) -> dict[str, str]:
-    return beside(model.feature_names, file, "a ranking model for XGBoost", usage("xgboost", file=file))
+    return row_model_companions(model.feature_names, file, "a ranking model for XGBoost", usage("xgboost", file=file))
 
 
 register(

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from podium.export.notes import page
 
 
-def beside(
+def row_model_companions(
     feature_names: Sequence[str], file: str, title: str, usage: str, notes: Sequence[str] = ()
 ) -> dict[str, str]:
     """Return the companions of FILE; ``usage`` is a section in Markdown."""
