@@ -6,7 +6,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test test-extras fuzz engines lint bench reproduce defaults clean
+.PHONY: demo test test-extras fuzz engines lint bench reproduce defaults papers clean
 
 demo: $(VENV)/.installed
 	$(BIN)/podium compare --out podium-runs/demo
@@ -55,6 +55,12 @@ reproduce: $(VENV)/.installed-dev
 # docs/results/defaults.md. If interrupted, it resumes where it stopped. DEFAULTS_OPTIONS="--sets mslr --parts presets" computes a part.
 defaults: $(VENV)/.installed-dev
 	$(BIN)/python tools/defaults.py $(DEFAULTS_OPTIONS)
+
+# The papers' own experiments beside their printed figures: writes docs/papers. If interrupted, it resumes where it stopped. PAPER=pmop makes
+# one page; PAPERS_OPTIONS=--stored computes nothing and says what is missing.
+papers: $(VENV)/.installed-dev
+	$(PIP) install --editable '.[report]'
+	$(BIN)/python tools/papers $(PAPER) --jobs 2 $(PAPERS_OPTIONS)
 
 $(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Podium needs Python 3.11 or newer; set PYTHON=python3.x")'

@@ -29,6 +29,7 @@ from podium.rankers.methods import METHODS
 
 sys.path.insert(0, str(Path(__file__).parent))
 from defaults_page import KINDS, write_page
+from papers.machinery.comparisons import Lines, stored_comparison
 
 ROOT = Path(__file__).parents[1]
 METRICS, CONVENTION, SEED = ("ndcg@10", "map"), "standard", 0
@@ -187,23 +188,6 @@ ONLY_ON |= {"normalizations": ("heavy tails", "mslr", "ohsumed"), "test": ("ohsu
 """Parts that are not computed on all sets, for their cost or since there is nothing to compute."""
 
 
-class Lines:
-    """Progress: one line per finished trial, overwritten."""
-
-    def __init__(self, name: str) -> None:
-        self.name, self.total, self.done = name, 0, 0
-
-    def note(self, text: str) -> None:
-        print(f"[{self.name}] {text}", file=sys.stderr)
-
-    def start(self, total: int, done: int) -> None:
-        self.total, self.done = total, done
-
-    def finished(self, text: str, seconds_left: float | None = None) -> None:
-        self.done += 1
-        print(f"\r[{self.name}] {self.done} of {self.total}: {text[:90]:90s}", end="", file=sys.stderr, flush=True)
-
-
 def wanted(options: argparse.Namespace) -> Iterator[tuple[str, str]]:
     """Yield sets and parts, the parts in the outer loop: what every set needs first."""
     for part in options.parts:
@@ -216,7 +200,7 @@ def compared(name: str, part: str, options: argparse.Namespace) -> Comparison | 
     """Return the comparison of a part on a set: computed as far as it is not stored, or None if it may not be."""
     folders = [runs / f"{name}-{part}".replace(" ", "-") for runs in options.runs]
     if options.stored:
-        return next(filter(None, map(_stored, folders)), None)
+        return next(filter(None, map(stored_comparison, folders)), None)
     rotation: dict[str, Any] = {"protocol": "letor"} if part == "test" else {"folds": 5}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # members that stop at their default number of iterations
@@ -234,19 +218,6 @@ def compared(name: str, part: str, options: argparse.Namespace) -> Comparison | 
             progress=Lines(f"{name}, {part}"),
             **rotation,
         )
-
-
-def _stored(folder: Path) -> Comparison | None:
-    """Return a stored comparison, if it is complete."""
-    if not (folder / "run.sqlite").exists():
-        return None
-    try:
-        comparison = Comparison.load(folder)
-    except ValueError:  # nothing is finished
-        return None
-    done = {(result.method, result.fold) for result in comparison.results if not result.error}
-    complete = all((row.method, fold) in done for row in comparison.rows for fold in comparison.folds)
-    return comparison if complete else None
 
 
 def main() -> None:

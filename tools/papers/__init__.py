@@ -1,0 +1,1 @@
+"""The papers' experiments: ``make papers``. One module or folder per paper, and what they share in ``machinery``."""
