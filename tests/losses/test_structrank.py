@@ -146,7 +146,7 @@ def test_long_lists_and_wide_scores_stay_finite() -> None:
 
 def test_other_losses_refuse_preferences() -> None:
     with pytest.raises(ValueError, match="learns from grades, not from preference pairs"):
-        RankNetLoss().value_and_gradient([0.0, 1.0], Preferences([0], [1]), [0, 2])
+        ListMLELoss().value_and_gradient([0.0, 1.0], Preferences([0], [1]), [0, 2])
     with pytest.raises(ValueError, match="topology must be one of"):
         StructRankLoss("complete").value_and_gradient([0.0, 1.0], [0, 1], [0, 2])
 

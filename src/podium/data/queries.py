@@ -33,6 +33,9 @@ class Queries:
     labels : (n_documents,) or Preferences, optional
         Grades, higher is better: any finite numbers, also fractional and negative ones. Or pairs of rows of which one
         is better, see :class:`podium.Preferences`.
+    preferences : Preferences, optional
+        Pairs beside grades, which may then be NaN where unknown: documents of known and unequal grades become pairs,
+        those of equal ones ties, and the queries have preferences only.
     qid : (n_documents,), optional
         The query each document belongs to: integers, strings or any hashable values, in any order.
     sizes : (n_queries,), optional
@@ -67,6 +70,7 @@ class Queries:
         *,
         qid: Any = None,
         sizes: Any = None,
+        preferences: Preferences | None = None,
         document_ids: Any = None,
         feature_names: Sequence[str] | None = None,
     ) -> None:
@@ -86,15 +90,27 @@ class Queries:
             self.order = None
         self.features = features if self.order is None else features[self.order]
         self._labels, self.preferences = None, None
-        if isinstance(labels, Preferences):
-            self.preferences = labels if self.order is None else labels.among(self.order, n)
-            self.preferences.by_query(self.offsets)  # raises if a pair does not stay within a query
+        if isinstance(labels, Preferences) or preferences is not None:
+            self.preferences = self._grouped_preferences(labels, preferences)
         elif labels is not None:
             self._labels = self.group(_as_labels(labels, n))
         self.document_ids = None if document_ids is None else self.group(as_column(document_ids, n, "document_ids"))
         self.feature_names = None if feature_names is None else tuple(map(str, feature_names))
         if self.feature_names is not None and len(self.feature_names) != self.n_features:
             raise ValueError(f"{len(self.feature_names)} feature names for {self.n_features} features")
+
+    def _grouped_preferences(self, labels: Any, preferences: Preferences | None) -> Preferences:
+        """Return the pairs given as labels, or beside grades, with the documents numbered as they are here."""
+        pairs = labels if preferences is None else preferences
+        if not isinstance(pairs, Preferences) or (pairs is preferences and isinstance(labels, Preferences)):
+            raise ValueError("give preferences once: as labels, or as preferences= beside grades (NaN where unknown)")
+        pairs = pairs if self.order is None else pairs.among(self.order, self.n_documents)
+        if preferences is not None and labels is not None:
+            grades = self.group(_as_labels(labels, self.n_documents, unknown=True))
+            pairs = pairs.with_grades(grades, self.offsets)
+        for by_query in (pairs.by_query, pairs.ties_by_query):
+            by_query(self.offsets)  # raises if a pair does not stay within a query
+        return pairs
 
     @classmethod
     def of_own_rows(cls, features: np.ndarray, labels: Any = None, *, qid: Any, **others: Any) -> Self:
@@ -300,12 +316,13 @@ class Queries:
         return f"Queries({len(self)} queries, {self.n_documents} documents, {self.n_features} features, {labels})"
 
 
-def _as_labels(labels: Any, n: int) -> np.ndarray:
+def _as_labels(labels: Any, n: int, *, unknown: bool = False) -> np.ndarray:
+    """Return labels as numbers; NaN is refused unless labels may be unknown."""
     try:
         array = as_column(labels, n, "labels").astype(np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(f"labels must be numbers: {error}") from None
-    bad = np.flatnonzero(~np.isfinite(array))
+    bad = np.flatnonzero(np.isinf(array) if unknown else ~np.isfinite(array))
     if len(bad):
         raise ValueError(
             f"the label of row {bad[0]} is {array[bad[0]]} ({len(bad)} such labels); "

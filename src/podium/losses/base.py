@@ -113,6 +113,10 @@ class Loss(Parameterized):
         """Return the compiled function of one query; a loss with variants picks by its parameters."""
         return type(self).kernel
 
+    def kernel_for(self, data: LabeledLists) -> Kernel:
+        """Return the compiled function for these labels; a loss that has one of its own for preferences says so."""
+        return self.choose_kernel()
+
     def bind(
         self, labels: Any, offsets: Any, query_weight: Any = None, query_numbers: Any = None, highest_grade: Any = None
     ) -> BoundLoss:
@@ -127,7 +131,8 @@ class Loss(Parameterized):
             labels = as_labels(labels, offsets)
         elif not self.accepts_preferences:
             raise ValueError(
-                f"{type(self).__name__} learns from grades, not from preference pairs; StructRankLoss takes both"
+                f"{type(self).__name__} learns from grades, not from preference pairs; StructRankLoss, RankNetLoss, "
+                "RaoKupperLoss and DavidsonLoss take both"
             )
         numbers = np.arange(len(offsets) - 1)
         if query_numbers is not None:
@@ -174,7 +179,7 @@ class BoundLoss:
         self.loss, self.data, self.offsets = loss, data, data.offsets
         self._all_queries = np.arange(len(data.sizes))
         self.weights = mean_weights(query_weight, len(data.sizes))
-        self.kernel = loss.choose_kernel()
+        self.kernel = loss.kernel_for(data)
         self._set_prepared(loss.prepare(data))
 
     @property

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from podium.data.preferences import Preferences
 from podium.numerics.grades import Groups, label_groups
 from podium.numerics.random import streams
 
@@ -23,6 +24,11 @@ class LabeledLists:
     them, so that each part draws what the whole set would."""
     known_highest: float | None = None
     """The highest grade in the whole data set, where this is a part of it."""
+
+    @property
+    def has_pairs(self) -> bool:
+        """Whether the labels are pairs given one by one."""
+        return isinstance(self.labels, Preferences)
 
     @property
     def highest_grade(self) -> float:

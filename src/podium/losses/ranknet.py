@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from podium.losses.base import Array, Derivatives, LabeledLists, Loss, OneList, njit
+from podium.losses.base import Array, Derivatives, Kernel, LabeledLists, Loss, OneList, njit
+from podium.losses.given_pairs import GivenPairs, given_pairs, own_edges
 from podium.numerics.elementary import FAST, exp, extent, log, log1p_unit, split
 from podium.numerics.grades import own_groups, pair_scale
 from podium.numerics.pairs.gaps import over_pairs
@@ -25,10 +26,19 @@ LANES = 8
 """Worse documents come in multiples of this (the rest is padding), so that loops have no remainder."""
 
 
-class RankNetLoss(Loss, convex=True, has_curvature=True, exact_curvature=True, keeps_float32=True, visits_pairs=True):
+class RankNetLoss(
+    Loss,
+    convex=True,
+    has_curvature=True,
+    exact_curvature=True,
+    accepts_preferences=True,
+    keeps_float32=True,
+    visits_pairs=True,
+):
     """Mean logistic loss over a query's pairs of unequal label.
 
-    Equal labels say nothing; a query without a pair contributes 0.
+    Equal labels say nothing; a query without a pair contributes 0. Labels may be :class:`podium.Preferences`: pairs
+    then count by their weights.
 
     Parameters
     ----------
@@ -52,8 +62,13 @@ class RankNetLoss(Loss, convex=True, has_curvature=True, exact_curvature=True, k
     tolerance: float = 1e-6
 
     def prepare(self, data: LabeledLists) -> tuple[Any, ...]:
+        if data.has_pairs:
+            return given_pairs(data, self.normalize, ties=False)
         settings = spacing(self.tolerance), over_grades_address(data.sizes)
         return data.groups, pair_scale(data.groups, self.normalize), *settings
+
+    def kernel_for(self, data: LabeledLists) -> Kernel:
+        return ranknet_on_pairs if data.has_pairs else ranknet
 
 
 @njit(error_model="numpy")
@@ -86,6 +101,26 @@ def _logistic(gap: float, _: tuple[()]) -> tuple[float, float, float]:
 
 
 _over_logistic_pairs = over_pairs(_logistic)
+
+
+@njit(error_model="numpy")
+def ranknet_on_pairs(given: OneList, prepared: GivenPairs, out: Derivatives) -> float:
+    """Sum over pairs given one by one."""
+    scores, gradient, curvature = given.scores, out.gradient, out.curvature
+    winner, loser, weight = own_edges(prepared.wins, given.query)
+    value, scale = 0.0, prepared.scale[given.query]
+    gradient[:] = 0.0
+    curvature[:] = 0.0
+    for e in range(len(winner)):
+        i, j, w = winner[e], loser[e], scale * weight[e]
+        f, slope, second = _logistic(float(scores[i]) - float(scores[j]), ())
+        value += w * f
+        gradient[i] += w * slope
+        gradient[j] -= w * slope
+        if len(curvature) > 0:
+            curvature[i] += w * second
+            curvature[j] += w * second
+    return value
 
 
 @njit(error_model="numpy")

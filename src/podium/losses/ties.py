@@ -12,11 +12,12 @@ scorer. All terms are smooth functions of a score difference r = s_i − s_j, so
 Rao & Kupper, JASA 1967; Davidson, JASA 1970; as baselines for documents: Truyen, Phung & Venkatesh, SDM 2011.
 """
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from podium.losses.base import Derivatives, LabeledLists, Loss, OneList, njit
+from podium.losses.base import Derivatives, Kernel, LabeledLists, Loss, OneList, njit
+from podium.losses.given_pairs import GivenPairs, given_pairs, own_edges
 from podium.numerics.elementary import FAST, exp, log1p
 from podium.numerics.grades import own_groups
 from podium.numerics.pairs import graded
@@ -157,8 +158,37 @@ def _one_list(model: int, given: OneList, prepared: Any, out: Derivatives) -> fl
 
 
 @njit(error_model="numpy")
+def _given_pairs(model: int, given: OneList, prepared: GivenPairs, out: Derivatives) -> float:
+    """Sum over pairs given one by one, won and tied."""
+    scores, gradient, scale = given.scores, out.gradient, prepared.scale[given.query]
+    a, factor = _outer(model, given.parameters[0])
+    constant, of_constant = _tie_constant(model, given.parameters[0])
+    value, of_parameter = 0.0, 0.0
+    gradient[:] = 0.0
+    for tied in range(2):
+        first, second, weight = own_edges(prepared.ties if tied == 1 else prepared.wins, given.query)
+        for e in range(len(first)):
+            r, w = scores[first[e]] - scores[second[e]], scale * weight[e]
+            f, slope, of_a = _tied(model, r, a) if tied == 1 else _better(model, r, a)
+            value += w * (f + tied * constant)
+            of_parameter += w * (factor * of_a + tied * of_constant)
+            gradient[first[e]] += w * slope
+            gradient[second[e]] -= w * slope
+    out.d_parameters[0] = of_parameter
+    return value
+
+
+# One kernel per model, so that no more is compiled than is used.
+
+
+@njit(error_model="numpy")
 def rao_kupper(given: OneList, prepared: Any, out: Derivatives) -> float:
     return _one_list(_RAO_KUPPER, given, prepared, out)
+
+
+@njit(error_model="numpy")
+def rao_kupper_on_pairs(given: OneList, prepared: GivenPairs, out: Derivatives) -> float:
+    return _given_pairs(_RAO_KUPPER, given, prepared, out)
 
 
 @njit(error_model="numpy")
@@ -166,7 +196,12 @@ def davidson(given: OneList, prepared: Any, out: Derivatives) -> float:
     return _one_list(_DAVIDSON, given, prepared, out)
 
 
-class _TiedPairs(Loss, convex=True, visits_pairs=True, cost="n (n² for short lists)"):
+@njit(error_model="numpy")
+def davidson_on_pairs(given: OneList, prepared: GivenPairs, out: Derivatives) -> float:
+    return _given_pairs(_DAVIDSON, given, prepared, out)
+
+
+class _TiedPairs(Loss, convex=True, accepts_preferences=True, visits_pairs=True, cost="n (n² for short lists)"):
     """Base class of both models.
 
     Parameters
@@ -175,7 +210,12 @@ class _TiedPairs(Loss, convex=True, visits_pairs=True, cost="n (n² for short li
         Average over the query's pairs (the default) or add them up.
     tolerance : float
         Relative error allowed in the linear-time evaluation of long lists; short ones are summed pair by pair.
+
+    Labels may be :class:`podium.Preferences`, with the pairs that were found equal in ``tied``. Where there are none,
+    the propensity to tie is learned to be nearly 0, and the model is RankNet's.
     """
+
+    on_pairs: ClassVar[Kernel]
 
     normalize: bool = True
     tolerance: float = 1e-6
@@ -186,7 +226,12 @@ class _TiedPairs(Loss, convex=True, visits_pairs=True, cost="n (n² for short li
     def initial_parameters(self) -> np.ndarray:
         return np.zeros(1)
 
+    def kernel_for(self, data: LabeledLists) -> Kernel:
+        return type(self).on_pairs if data.has_pairs else type(self).kernel
+
     def prepare(self, data: LabeledLists) -> tuple[Any, ...]:
+        if data.has_pairs:
+            return given_pairs(data, self.normalize, ties=True)
         return data.groups, spacing(self.tolerance), self.normalize
 
 
@@ -203,6 +248,7 @@ class RaoKupperLoss(_TiedPairs, rankings="rao-kupper"):
     """
 
     kernel = rao_kupper
+    on_pairs = rao_kupper_on_pairs
 
 
 class DavidsonLoss(_TiedPairs, rankings="davidson"):
@@ -218,3 +264,4 @@ class DavidsonLoss(_TiedPairs, rankings="davidson"):
     """
 
     kernel = davidson
+    on_pairs = davidson_on_pairs

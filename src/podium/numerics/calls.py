@@ -166,6 +166,13 @@ def lay(table: np.ndarray, place: int, array: np.ndarray) -> None:
     table[2 * place], table[2 * place + 1] = array.ctypes.data, len(array)
 
 
+@njit(error_model="numpy")
+def lay_all(table: np.ndarray, arrays: tuple[np.ndarray, ...]) -> None:
+    """Lay out arrays of one type, one after another."""
+    for place, array in enumerate(arrays):
+        lay(table, place, array)
+
+
 @intrinsic  # type: ignore[untyped-decorator]
 def pointer(_: Any, address: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:

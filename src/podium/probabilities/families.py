@@ -51,5 +51,7 @@ _FAMILIES: dict[str, Callable[[Any, np.ndarray], Family]] = {
     "normal-scores": lambda loss, own: lambda scores, seed: GaussianScores(scores, seed, loss.sigma_at(own)),
     "davidson": lambda _, own: lambda scores, seed: TiedPairs(scores, seed, "davidson", float(own[0])),
     "rao-kupper": lambda _, own: lambda scores, seed: TiedPairs(scores, seed, "rao-kupper", float(own[0])),
-    "network": lambda loss, own: lambda scores, seed: PreferenceNetwork(scores, seed, loss.topology, own),
+    "network": lambda loss, own: (
+        lambda scores, seed: PreferenceNetwork(scores, seed, loss.topology, own, loss.function_names, loss.correlation)
+    ),
 }

@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from podium.core.parameters import require_choice
+from podium.losses.structrank.gaussian import log_both
 from podium.metrics import Metric
 from podium.probabilities.base import N_SAMPLES, ExpectedMetric, ListProbabilities
 
@@ -73,15 +74,24 @@ class PreferenceNetwork(PairsOnly):
 
     model = "StructRank"
 
-    def __init__(self, scores: np.ndarray, seed: int, topology: str, weights: np.ndarray) -> None:
+    def __init__(
+        self,
+        scores: np.ndarray,
+        seed: int,
+        topology: str,
+        weights: np.ndarray,
+        functions: Sequence[str] = ("sigmoid",),
+        correlation: float = 0.5,
+    ) -> None:
         super().__init__(scores, seed)
         if topology == "random":
             raise ValueError(
                 'the network of StructRank(topology="random") is drawn anew in every epoch, so that the model has no '
                 'probability of its own: topology="full" and "none" have'
             )
-        self.topology = topology
-        self.w1, self.w2 = (1.0, 1.0) if len(weights) == 0 else (float(weights[0]), float(weights[-1]))
+        self.topology, self.functions, self.correlation = topology, tuple(functions), correlation
+        ones = np.ones((len(self.functions), 2))
+        self.weights = ones if len(weights) == 0 else np.asarray(weights).reshape(ones.shape)
 
     def above(self, i: int, j: int) -> float:
         """Return the probability that document i is preferred to document j, in a network of this preference alone."""
@@ -108,9 +118,19 @@ class PreferenceNetwork(PairsOnly):
             self._check(i, j)
         margins = np.array([self.scores[i] - self.scores[j] for i, j in edges])
         counts = np.isin(np.arange(len(edges)), [edges.index(pair) for pair in asked])
-        # The margin of a preference that is summed out is infinite: it adds nothing.
-        a, b = (np.where(counts, -w * margins, -np.inf) for w in (self.w1, self.w2))
-        if self.topology == "none" or len(edges) == 1:
-            return float(np.exp(-np.logaddexp(0.0, a).sum()))
-        terms = np.logaddexp(0.0, np.logaddexp(a[:, np.newaxis], b))
-        return float(np.exp(-(terms.sum() - np.trace(terms))))
+        total = 0.0
+        for name, (w1, w2) in zip(self.functions, self.weights, strict=True):
+            # The margin of a preference that is summed out is infinite: it adds nothing.
+            x, y = (np.where(counts, w * margins, np.inf) for w in (w1, w2))
+            if self.topology == "none" or len(edges) == 1:
+                total += self._terms(name, x, np.full(len(x), np.inf)).sum()
+            else:
+                terms = self._terms(name, x[:, np.newaxis], y)
+                total += terms.sum() - np.trace(terms)
+        return float(np.exp(-total))
+
+    def _terms(self, name: str, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """Return −log of a function of the network at all x and y."""
+        if name == "sigmoid":
+            return np.logaddexp(0.0, np.logaddexp(-x, -y))
+        return -np.vectorize(log_both, otypes=[float])(x, y, self.correlation)

@@ -12,6 +12,7 @@ from podium.core.arrays import Arrays, named_under
 from podium.core.parameters import require_choice
 from podium.core.random_state import RandomState, as_generator
 from podium.data.normalize import WITHIN_QUERY
+from podium.data.preferences import Preferences
 from podium.data.queries import Queries
 from podium.data.remote import RemoteQueries
 from podium.data.rescaled import rescaled
@@ -100,6 +101,7 @@ class BaseRanker(AnsweringEstimator):
         y: Any = None,
         qid: Any = None,
         *,
+        preferences: Preferences | None = None,
         sample_weight: Any = None,
         eval_set: Any = None,
         eval_qid: Any = None,
@@ -112,8 +114,10 @@ class BaseRanker(AnsweringEstimator):
         Parameters
         ----------
         X : (n_documents, n_features) array, CSR matrix or frame; or Queries, which bring ``y`` and ``qid``
-        y : (n_documents,) grades, higher is better
+        y : (n_documents,) grades, higher is better; or :class:`podium.Preferences`
         qid : (n_documents,) the query of each document: any type, any order. Required: without it there are no lists.
+        preferences : Preferences, optional
+            Pairs of rows beside the grades, which may then be NaN where unknown. For StructRank, RankNet and PairTies.
         sample_weight : (n_queries,), optional
             In order of first appearance; or one per document, equal within each query.
         eval_set : (X, y) or Queries, optional
@@ -128,7 +132,7 @@ class BaseRanker(AnsweringEstimator):
             Training goes on from there: trees are added to its trees, or weights start at its weights. It must have
             the same features and the same kind of model, and may be this ranker itself.
         """
-        queries = as_queries(X, y, qid, labeled=True)
+        queries = as_queries(X, y, qid, labeled=True, preferences=preferences)
         if isinstance(queries, RemoteQueries):
             require_remote_trainer(self)
         if len(queries) == 0 or queries.n_documents == 0:

@@ -60,24 +60,26 @@ GROUPED = (Queries, RemoteQueries)
 """Queries, in this process or elsewhere, which bring their labels and query ids."""
 
 
-def as_queries(X: Any, y: Any = None, qid: Any = None, *, labeled: bool) -> Any:
+def as_queries(X: Any, y: Any = None, qid: Any = None, *, labeled: bool, preferences: Any = None) -> Any:
     """Return the queries given as ``Queries``, or as features, labels and query ids in any row order.
+
+    ``preferences`` are pairs beside the labels, which may then be NaN where unknown.
 
     Queries elsewhere (:class:`podium.data.remote.RemoteQueries`) are returned as they are.
     """
     if isinstance(X, GROUPED):
-        if y is not None or qid is not None:
-            raise ValueError("Queries bring their own labels and query ids: leave out y and qid")
+        if y is not None or qid is not None or preferences is not None:
+            raise ValueError("Queries bring their own labels and query ids: leave out y, qid and preferences")
         if labeled and isinstance(X, Queries):
             _ = X.targets  # raises, saying so, if there are none
         elif labeled and not X.has_labels:
             raise ValueError("these queries have no labels; read them with labels to train on or evaluate them")
         return X
-    if labeled and y is None:
+    if labeled and y is None and preferences is None:
         raise ValueError("labels are missing: this requires y to be passed, but the target y is None")
     if qid is None:
         raise ValueError(NO_QID)
-    return Queries(as_features(X), y if labeled else None, qid=qid)
+    return Queries(as_features(X), y if labeled else None, qid=qid, preferences=preferences)
 
 
 def as_validation_queries(eval_set: Any, eval_qid: Any) -> Any:

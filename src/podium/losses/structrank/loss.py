@@ -14,16 +14,18 @@ fourth power of the list's length. Here the edges' margins are put on a grid (:m
 the sum runs over pairs of grid nodes: linear in the list's length.
 """
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from podium.core.parameters import choice
+from podium.core.parameters import choice, number, require_choice
 from podium.losses.base import Derivatives, LabeledLists, Loss, OneList, njit
+from podium.losses.given_pairs import own_edges
+from podium.losses.structrank.functions import FUNCTIONS, function_settings, structrank_functions
 from podium.losses.structrank.order_graph import OrderGraph, Terms, draw_terms, order_graph
 from podium.losses.structrank.sums import (
     Slopes,
-    SomeEdges,
     Weights,
     distinct_pairs_address,
     drawn_terms,
@@ -53,7 +55,7 @@ def structrank(given: OneList, prepared: Any, out: Derivatives) -> float:
     w, slopes = _weights(given.parameters), _no_slopes(len(given.scores))
     h = settings.spacing / max(w.w1, w.w2, _SMALLEST_WEIGHT)
     if len(edges.first) > 0:
-        value, total = edges_full(given.scores, _own_edges(edges, given.query), w, h, settings.sums, slopes)
+        value, total = edges_full(given.scores, own_edges(edges, given.query), w, h, settings.sums, slopes)
     else:
         order, bounds = own_groups(groups, given)
         value, total = graded_full(GradedList(given.scores, order, bounds), w, h, settings.sums, slopes)
@@ -66,7 +68,7 @@ def structrank_none(given: OneList, prepared: Any, out: Derivatives) -> float:
     (groups, edges), settings = prepared[0], prepared[2]
     w1, slopes = _weights(given.parameters).w1, _no_slopes(len(given.scores))
     if len(edges.first) > 0:
-        value, total = edges_none(given.scores, _own_edges(edges, given.query), w1, slopes)
+        value, total = edges_none(given.scores, own_edges(edges, given.query), w1, slopes)
     else:
         order, bounds = own_groups(groups, given)
         h = settings.spacing / max(w1, _SMALLEST_WEIGHT)
@@ -97,18 +99,12 @@ class _Settings(NamedTuple):
 
 @njit(error_model="numpy")
 def _weights(parameters: Array) -> Weights:
-    return Weights(parameters[0], parameters[1]) if len(parameters) > 0 else Weights(1.0, 1.0)
+    return Weights(parameters[0], parameters[1], 0.0) if len(parameters) > 0 else Weights(1.0, 1.0, 0.0)
 
 
 @njit(error_model="numpy")
 def _no_slopes(n: int) -> Slopes:
     return Slopes(np.zeros(n), np.zeros(2), np.zeros(1))
-
-
-@njit(error_model="numpy")
-def _own_edges(edges: Any, query: int) -> SomeEdges:
-    here = slice(edges.first[query], edges.first[query + 1])
-    return SomeEdges(edges.winner[here], edges.loser[here], edges.weight[here])
 
 
 @njit(error_model="numpy")
@@ -136,13 +132,21 @@ class StructRankLoss(Loss, convex=True, accepts_preferences=True, rankings="netw
     learn_weights : bool
         Learn w1 and w2 (the default), or keep both at 1. A scorer whose scores can be scaled at will, such as a linear
         one, does not need them: they would only undo its penalty.
+    functions : {"sigmoid", "gaussian"}, or a sequence of them
+        The network's functions φ. ``"gaussian"`` is the distribution function of two correlated normal variables,
+        Φ(w1 r, w2 r′; ρ). Several are multiplied, each with weights w1 and w2 of its own; terms of all are averaged.
+        Gaussian terms cost about 2 µs each, one for each pair of edges, or of nodes of a grid where these are fewer.
+    correlation : float
+        ρ of Gaussian functions, from 0 (no dependence) to .95. The default is that of two preferences that share a
+        document, if scores are blurred by independent noise.
     neighbours, draws : int
         For ``random``: each edge is joined to ``neighbours`` others, ``draws`` times over; drawn anew in each epoch.
     most_terms : int
         For ``random``: at most this many terms per document; longer lists get a sample of the edges.
     random_state : int
 
-    The loss has two parameters of its own, w1 and w2, both positive, that start at 1. Labels are grades, or
+    The loss has two parameters of its own for each function, w1 and w2, both positive, that start at 1 (those of
+    several functions at powers of 2 around it, so that they can part). Labels are grades, or
     :class:`podium.Preferences`. A list with fewer than two edges has no pair of them: under ``full`` and ``random``
     it contributes 0.
 
@@ -165,22 +169,43 @@ class StructRankLoss(Loss, convex=True, accepts_preferences=True, rankings="netw
     draws: int = 3
     most_terms: int = 64
     random_state: int = 0
+    functions: str | Sequence[str] = "sigmoid"
+    correlation: float = number(0.5, at_least=0, below=0.951)
+
+    @property
+    def function_names(self) -> tuple[str, ...]:
+        """The network's functions, one or several."""
+        return (self.functions,) if isinstance(self.functions, str) else tuple(self.functions)
 
     def initial_parameters(self) -> np.ndarray:
-        return np.ones(2 if self.learn_weights else 0)
+        n = len(self.function_names)
+        return np.repeat(2.0 ** (np.arange(n) - 0.5 * (n - 1)), 2) if self.learn_weights else np.ones(0)
 
     def parameter_bounds(self) -> list[tuple[float | None, float | None]]:
         return [(1e-6, None)] * self.n_parameters
 
     def prepare(self, data: LabeledLists) -> tuple[Any, ...]:
         graph = order_graph(data.labels, data.offsets)
+        if self._has_other_functions():
+            settings = function_settings(
+                self.function_names, self.topology, spacing(self.tolerance), self.correlation, self.normalize
+            )
+            return graph, self._terms(graph, data, 0), settings
         sums = 0
         if self.topology != "random":
             sums = distinct_pairs_address() if self.topology == "full" else over_grades_address(data.sizes)
         return graph, self._terms(graph, data, 0), _Settings(spacing(self.tolerance), self.normalize, sums)
 
+    def _has_other_functions(self) -> bool:
+        """Return whether the network has not just one sigmoid; raise if one of its functions is not known."""
+        if not self.function_names:
+            raise ValueError("functions is empty: a network needs at least one")
+        for name in self.function_names:
+            require_choice("functions", name, FUNCTIONS)
+        return self.function_names != ("sigmoid",)
+
     def choose_kernel(self) -> Kernel:
-        return _KERNELS[self.topology]
+        return structrank_functions if self._has_other_functions() else _KERNELS[self.topology]
 
     def prepare_epoch(self, prepared: Any, data: LabeledLists, epoch: int) -> Any:
         if self.topology != "random":

@@ -10,20 +10,11 @@ from typing import NamedTuple
 import numpy as np
 
 from podium.data.preferences import Preferences
+from podium.losses.given_pairs import Edges, edges_of
 from podium.numerics.compiling import njit
 from podium.numerics.grades import Groups, count_pairs, label_groups
 from podium.numerics.pool import share
 from podium.numerics.random import integer
-
-
-class Edges(NamedTuple):
-    """Preferences given one by one."""
-
-    winner: np.ndarray
-    loser: np.ndarray
-    weight: np.ndarray
-    first: np.ndarray
-    """(n_queries + 1,): query q has the pairs ``first[q]:first[q + 1]``; empty where grades are given."""
 
 
 class OrderGraph(NamedTuple):
@@ -37,9 +28,7 @@ def order_graph(labels: np.ndarray | Preferences, offsets: np.ndarray) -> OrderG
     """Return the order graph of each query."""
     no_rows, no_bounds = np.empty(0, np.uint32), np.empty(0, np.int64)
     if isinstance(labels, Preferences):
-        winner, loser, weight, first = labels.by_query(offsets)
-        edges = Edges(winner.astype(np.uint32), loser.astype(np.uint32), weight, first)
-        return OrderGraph(Groups(no_rows, no_bounds, no_bounds), edges)
+        return OrderGraph(Groups(no_rows, no_bounds, no_bounds), edges_of(labels.by_query(offsets)))
     return OrderGraph(label_groups(labels, offsets), Edges(no_rows, no_rows, np.empty(0), no_bounds))
 
 

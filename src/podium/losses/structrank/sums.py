@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from podium.numerics.calls import call_on_arrays, lay, routine
-from podium.numerics.compiling import Array, njit
+from podium.losses.given_pairs import SomeEdges
+from podium.numerics.calls import call_on_arrays, lay_all, routine
+from podium.numerics.compiling import Array, Kernel, njit, unbound, with_globals
 from podium.numerics.elementary import FAST, exp, log
 from podium.numerics.grades import unequal_pairs
 from podium.numerics.pairs.crossing import crossing, new_points
@@ -27,6 +28,8 @@ class Weights(NamedTuple):
 
     w1: float
     w2: float
+    correlation: float
+    """Of Gaussian functions; sigmoids have none."""
 
 
 class Slopes(NamedTuple):
@@ -45,14 +48,6 @@ class PairSums(NamedTuple):
     value: float
     slope: Array
     own_slope: Array
-
-
-class SomeEdges(NamedTuple):
-    """Preferences of one list."""
-
-    winner: Array
-    loser: Array
-    weight: Array
 
 
 @njit(fastmath=FAST, error_model="numpy")
@@ -74,7 +69,7 @@ def _all_pairs(r: Array, count: Array, w: Weights, slope: Array, out: Slopes) ->
     A term is one of a difference, log(1 + e^a + e^b) = u + log(1 + e^{b − u}) with u = log(1 + e^a), and those have a
     fast sum whatever the range of the margins is.
     """
-    n, (w1, w2) = len(r), w
+    n, w1, w2 = len(r), w.w1, w.w2
     u, b, share = np.empty(n), np.empty(n), np.empty(n)
     own, other = np.empty(n), np.empty(n)  # counts of the margins of u and b
     for i in range(n):
@@ -120,7 +115,7 @@ def _with_itself(r: Array, count: Array, w: Weights, slope: Array, d_weights: Ar
 @njit(error_model="numpy")
 def _sum_distinct_pairs(model: Any, start: int, stop: int, block: int, sums: Array) -> None:
     r, count, squared, weights, slope, own_slope, d_weights, work = model
-    w, out = Weights(weights[0], weights[1]), Slopes(slope, d_weights, work)
+    w, out = Weights(weights[0], weights[1], weights[2]), Slopes(slope, d_weights, work)
     sums[0] = _all_pairs(r, count, w, slope, out) - _with_itself(r, squared, w, own_slope, d_weights)
 
 
@@ -135,20 +130,13 @@ def _distinct_pairs(r: Array, count: Array, squared: Array, w: Weights, pairs: i
     """Sum over ordered pairs of distinct edges: all pairs, less each edge with itself. The margins ascend.
 
     ``squared`` is the sum of squared weights at each margin, which equals ``count`` where all weights are 1; ``pairs``
-    is that of :func:`distinct_pairs_address`.
+    is that of :func:`distinct_pairs_address`, or of another function's sum with the same arrays.
     """
-    slope, own_slope, weights, table = np.empty(len(r)), np.empty(len(r)), np.empty(2), np.empty(16, np.int64)
-    weights[0], weights[1] = w.w1, w.w2
-    lay(table, 0, r)
-    lay(table, 1, count)
-    lay(table, 2, squared)
-    lay(table, 3, weights)
-    lay(table, 4, slope)
-    lay(table, 5, own_slope)
-    lay(table, 6, out.weights)
-    lay(table, 7, out.work)
+    slope, own_slope, weights, table = np.empty(len(r)), np.empty(len(r)), np.empty(3), np.empty(16, np.int64)
+    weights[0], weights[1], weights[2] = w.w1, w.w2, w.correlation
+    lay_all(table, (r, count, squared, weights, slope, own_slope, out.weights, out.work))
     value = call_on_arrays(pairs, table)
-    return PairSums(value if len(weights) == 2 else np.nan, slope, own_slope)  # always 2; see call_on_arrays
+    return PairSums(value if len(weights) == 3 else np.nan, slope, own_slope)  # always 3; see call_on_arrays
 
 
 @njit(error_model="numpy")
@@ -160,7 +148,7 @@ def graded_full(one: GradedList, w: Weights, h: float, pairs: int, out: Slopes) 
     n, n_grades, grid = len(one.scores), len(one.bounds) - 1, grid_under(one.scores, h)
     on_grid = grid_cost(n, n_grades, grid.n_nodes) + 2.0 * _NS_PER_MARGIN * grid.n_nodes
     if _NS_PER_MARGIN * n_edges < on_grid:  # take the edges themselves
-        return edges_full(one.scores, _edges_of(one, n_edges), w, h, pairs, out)
+        return edges_full(one.scores, edges_of_grades(one, n_edges), w, h, pairs, out)
     out.work[0] += n_grades * grid.n_nodes * grid.n_nodes
     count = pair_histogram(one, grid)
     value, slope, own_slope = _distinct_pairs(node_differences(grid), count, count, w, pairs, out)
@@ -171,7 +159,7 @@ def graded_full(one: GradedList, w: Weights, h: float, pairs: int, out: Slopes) 
 
 
 @njit(error_model="numpy")
-def _edges_of(one: GradedList, n_edges: int) -> SomeEdges:
+def edges_of_grades(one: GradedList, n_edges: int) -> SomeEdges:
     """Write down the edges of a graded list."""
     winner, loser, e = np.empty(n_edges, np.uint32), np.empty(n_edges, np.uint32), 0
     for g in range(len(one.bounds) - 2):
@@ -323,3 +311,46 @@ def drawn_terms(scores: Array, documents: Array, weight: Array, w: Weights, out:
         out.weights[0] -= weight[t] * r * of_a
         out.weights[1] -= weight[t] * other * of_b
     return value, weight.sum()
+
+
+def listed_terms(term: Kernel, name: str) -> Kernel:
+    """Return :func:`_listed_terms` for a function of a network: ``term(w1 r, w2 r′, correlation)`` gives −log of it.
+
+    The function also returns its two derivatives.
+    """
+    copy = with_globals(_listed_terms, term=term)
+    copy.__name__ = copy.__qualname__ = f"listed_terms_{name}"  # what is cached of it goes by its name
+    return njit(error_model="numpy")(copy)
+
+
+term: Kernel = unbound
+
+
+def _listed_terms(model: Any, start: int, stop: int, block: int, sums: Array) -> None:
+    """Sum over terms of margins r and r′ (infinite where there is no second edge), each times its weight."""
+    r, other, weight, weights, of_r, of_other, d_weights = model
+    value = 0.0
+    for t in range(len(r)):
+        second = other[t] if other[t] == np.inf else weights[1] * other[t]
+        f, of_x, of_y = term(weights[0] * r[t], second, weights[2])
+        value += weight[t] * f
+        of_r[t], of_other[t] = weight[t] * weights[0] * of_x, weight[t] * weights[1] * of_y
+        d_weights[0] += weight[t] * r[t] * of_x
+        if of_y != 0.0:
+            d_weights[1] += weight[t] * other[t] * of_y
+    sums[0] = value
+
+
+@njit(error_model="numpy")
+def _sigmoid_term(x: float, y: float, correlation: float) -> tuple[float, float, float]:
+    f, of_a, of_b = _term(-x, -y)
+    return f, -of_a, 0.0 if y == np.inf else -of_b
+
+
+_sum_listed_sigmoids = listed_terms(_sigmoid_term, "sigmoid")
+
+
+@cache
+def sigmoid_terms_address() -> int:
+    """Return where the sum over listed terms is."""
+    return routine(_sum_listed_sigmoids, (np.empty(0),) * 7).call.function

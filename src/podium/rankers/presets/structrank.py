@@ -1,6 +1,7 @@
 """StructRank: a cumulative distribution network on kernel regression."""
 
 import math
+from collections.abc import Sequence
 from functools import partial
 
 from podium.core.random_state import RandomState, seed_of
@@ -46,6 +47,9 @@ class StructRank(BaseRanker):
     summed : bool
         Add up the terms of a list, as printed in the paper, instead of averaging them. Steps are then larger by the
         number of terms, which is in the millions for lists of 150 documents under ``"full"``.
+    functions, correlation : str or sequence of str, float
+        The network's functions: ``"sigmoid"``, as in the paper, ``"gaussian"``, or several; see
+        :class:`podium.losses.StructRankLoss`.
     keep : str
         How parameters stay in the ball, see :class:`podium.training.Feasible`.
     """
@@ -59,11 +63,19 @@ class StructRank(BaseRanker):
     restarts: int = 3
     leave_out: str | None = "query"
     summed: bool = False
+    functions: str | Sequence[str] = "sigmoid"
+    correlation: float = 0.5
     keep: str = "shrink"
     normalize: str | None = "minmax"
 
     def _loss(self) -> Loss:
-        return StructRankLoss(self.topology, normalize=not self.summed, random_state=seed_of(self.random_state))
+        return StructRankLoss(
+            self.topology,
+            normalize=not self.summed,
+            random_state=seed_of(self.random_state),
+            functions=self.functions,
+            correlation=self.correlation,
+        )
 
     def _scorer(self) -> Kernel:
         return Kernel(self.n_landmarks, self.leave_out)
