@@ -82,6 +82,8 @@ def test_cofirank_lowers_its_objective_and_keeps_the_best_round(split: podium.ra
     assert watched.convergence_.best_iter == 1 + int(np.argmax(judged))
     assert watched.score(test) == pytest.approx(max(judged))
     bare = CoFiRank(n_factors=3, biases=False, random_state=0).fit(train)
+    published = CoFiRank(n_factors=3, biases=False, weights="power", random_state=0).fit(train)
+    assert not np.allclose(published.model_.item_factors, bare.model_.item_factors)
     assert not bare.model_.item_bias.any()
     with pytest.warns(UserWarning, match="no convergence .* in 1 rounds"):
         CoFiRank(max_iter=1, random_state=0).fit(train)

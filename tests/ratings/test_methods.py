@@ -18,7 +18,7 @@ PARAMETERS = {
     "FactorRanker": f"loss {_FACTORS}",
     "PMOPFactors": f"potential {_FACTORS}",
     "PlackettLuceFactors": f"ties {_FACTORS}",
-    "CoFiRank": f"loss n_factors regularization biases max_iter tol {_TRAINED}",
+    "CoFiRank": f"loss n_factors regularization biases weights max_iter tol {_TRAINED}",
     "PMF": f"n_factors l2 bias_l2 max_iter tol {_TRAINED}",
     "TasteFactors": "by n_factors damping cold random_state",
     "ItemMean": "damping cold",

@@ -52,6 +52,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--jobs", type=int, default=1, help="processes for results that are not timed (default: 1)")
     parser.add_argument("--again", nargs="+", default=[], metavar="FUNCTION", help="compute its results anew")
     parser.add_argument("--runs", type=Path, help="folder of stored results (default: podium-runs/papers)")
+    parser.add_argument("--docs", type=Path, help="folder of the pages (default: docs/papers)")
     parser.add_argument("--data", type=Path, help="folder of data sets (default: $PODIUM_DATA or ../shared/data)")
     parser.add_argument("--list", action="store_true", help="list papers and their sections")
     options = parser.parse_args(argv)
@@ -72,7 +73,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _write_all(chosen: Sequence[Paper], known: dict[str, Paper], options: argparse.Namespace) -> None:
     runs = options.runs or ROOT / "podium-runs" / ("papers-quick" if options.quick else "papers")
-    docs = runs / "docs" if options.quick else ROOT / "docs" / "papers"
+    docs = options.docs or (runs / "docs" if options.quick else ROOT / "docs" / "papers")
     data = Data(options.data or _data_folder(), options.quick)
     for paper in chosen:
         start = time.monotonic()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -42,9 +43,7 @@ class Data:
         """
         if name not in SETS:
             raise ValueError(f"no data set {name!r}; there are {', '.join(SETS)}")
-        if self.quick:
-            return [_tiny(f"Fold{k}", 3 if name == "ohsumed" else 5, seed + k) for k in (1, 2)]
-        return list(getattr(self, "_" + name.replace("-", "_"))(seed))
+        return _read(self, name, seed)
 
     def ratings(self) -> podium.Ratings:
         """Return MovieLens 100K, or few synthetic ratings."""
@@ -80,6 +79,13 @@ class Data:
         features, labels = load_svmlight_file(str(folder / f"rank.{part}.gz"), n_features=301)
         sizes = np.loadtxt(folder / f"rank.{part}.query", dtype=np.int64)
         return podium.Queries(features.toarray().astype(np.float32), labels, sizes=sizes)
+
+
+@cache
+def _read(data: Data, name: str, seed: int) -> list[Fold]:
+    if data.quick:
+        return [_tiny(f"Fold{k}", 3 if name == "ohsumed" else 5, seed + k) for k in (1, 2)]
+    return list(getattr(data, "_" + name.replace("-", "_"))(seed))
 
 
 def _tiny(name: str, n_grades: int, seed: int) -> Fold:

@@ -111,9 +111,9 @@ def _provenance(paper: Paper, run: Run) -> str:
     command = f"```\nmake papers PAPER={paper.name}\n```"
     if not run.used:
         return f"{command}\n\nNothing is computed yet."
-    dates = sorted(str(each["computed"]) for each in run.used)
-    versions = ", ".join(sorted({str(each["podium"]) for each in run.used}))
-    seconds = sum(float(each["seconds"]) for each in run.used)
+    dates = sorted(str(each["computed"]) for each in run.used.values())
+    versions = ", ".join(sorted({str(each["podium"]) for each in run.used.values()}))
+    seconds = sum(float(each["seconds"]) for each in run.used.values())
     return (
         f"{command}\n\nWritten from {len(run.used)} stored results, computed {dates[0]} to {dates[-1]} (UTC) by Podium "
         f"{versions} in {seconds / 60:.0f} minutes of work. Seeds {', '.join(map(str, run.seeds))} where a method "

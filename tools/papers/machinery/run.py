@@ -45,7 +45,7 @@ class Run:
     stored_only: bool = False
     jobs: int = 1
     again: frozenset[str] = frozenset()
-    used: list[dict[str, Any]] = field(default_factory=list)
+    used: dict[Path, dict[str, Any]] = field(default_factory=dict)
     """What is known of each result that was asked for: when and with which version it was computed, and how long."""
 
     @property
@@ -81,7 +81,7 @@ class Run:
             for each, stored in self._computed(compute, missing, self.jobs if jobs is None else jobs):
                 found[each] = stored
         there = {each: stored for each, stored in found.items() if stored is not None}
-        self.used += there.values()
+        self.used |= {self._file(compute, each): stored for each, stored in there.items()}
         return {each: stored["value"] for each, stored in there.items()}
 
     def _computed(self, compute: Compute, missing: list[Arguments], jobs: int) -> Iterable[tuple[Arguments, Any]]:

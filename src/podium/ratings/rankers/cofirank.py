@@ -47,6 +47,9 @@ class CoFiRank(RatingRanker):
         λ > 0.
     biases : bool
         Give items a bias b; the paper has none.
+    weights : {"discounts", "power"}
+        Of the ranks of scores in the bound on NDCG: the metric's, or the paper's (1 + r)^−¼, which takes n³ for a user
+        of n ratings. See :class:`podium.losses.CoFiRankLoss`.
     max_iter : int
         Maximum number of rounds, each over users and items; reaching it gives a ConvergenceWarning.
     tol : float
@@ -61,6 +64,7 @@ class CoFiRank(RatingRanker):
     n_factors: int = 10
     regularization: float = 10.0
     biases: bool = True
+    weights: str = "discounts"
     max_iter: int = 50
     tol: float = 1e-3
     cold: str = "average"
@@ -93,7 +97,8 @@ class CoFiRank(RatingRanker):
 
     def _halves(self, ratings: Ratings, mean: float) -> _Halves:
         labels = ratings.values - mean if self.loss == "regression" else ratings.values
-        bound = LOSSES[self.loss].bind(labels, ratings.offsets)
+        loss = CoFiRankLoss(weights=self.weights) if self.loss == "ndcg" else LOSSES[self.loss]
+        bound = loss.bind(labels, ratings.offsets)
         return _Halves(ratings, bound, float(self.regularization), self.tol / 10)
 
 
@@ -166,6 +171,12 @@ def _with_items(model: FactorModel, items: np.ndarray) -> FactorModel:
 for _name, _parameters, _summary, _strengths in (
     ("cofirank", {}, "factors under a convex bound on NDCG", (3.0, 10.0, 30.0)),
     ("cofirank-bare", {"biases": False}, "the same without biases, as in the paper", (1.0, 3.0, 10.0)),
+    (
+        "cofirank-published",
+        {"biases": False, "weights": "power"},
+        "the same with the weights of ranks that the paper has, too",
+        (1.0, 3.0, 10.0),
+    ),
     ("cofirank-ordinal", {"loss": "ordinal"}, "the same with the hinge loss on pairs", (0.3, 1.0, 3.0)),
     ("cofirank-regression", {"loss": "regression"}, "the same with the squared error", (5.0, 10.0, 20.0)),
 ):

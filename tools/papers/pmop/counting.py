@@ -1,13 +1,13 @@
-"""Truyen, Phung, Venkatesh: probabilistic models over ordered partitions, SDM 2011."""
+"""How many ordered partitions there are."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from math import comb, factorial, log
 
-from .machinery.data import Data
-from .machinery.page import FAILS, HOLDS, Paper, Verdict, section, table
-from .machinery.run import Run
+from ..machinery.data import Data
+from ..machinery.page import FAILS, HOLDS, Verdict, section, table
+from ..machinery.run import Run
 
 PRINTED_COUNTS = {1: 1, 3: 13, 5: 541, 10: 102_247_563}
 
@@ -33,13 +33,3 @@ def counting(run: Run) -> Iterator[str | Verdict]:
     yield Verdict("counts", HOLDS if found == PRINTED_COUNTS else FAILS, f"{found[10]:,} for ten objects")
     off = abs(limits[10] / found[10] - 1)
     yield Verdict("growth", HOLDS if off < 1e-3 else FAILS, f"off by {off:.1e} for ten objects")
-
-
-PAPER = Paper(
-    "pmop",
-    "PMOP: probabilistic models over ordered partitions",
-    "Truyen, Phung & Venkatesh, *Probabilistic models over ordered partitions with applications in document ranking "
-    "and collaborative filtering*, SDM 2011. The method: [PMOP](../methods/pmop.md).",
-    [counting],
-    {},
-)
