@@ -1,4 +1,4 @@
-# make demo: set up and compare methods on embedded data.
+# make demo: set up, compare methods on search results of an invented shop, train, export, rank.
 # make test: set up, lint, run the tests.   make test-extras: the tests that need optional packages or search engines.
 # make fuzz: read damaged files for minutes.
 PYTHON ?= python3
@@ -9,7 +9,7 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 .PHONY: demo test test-extras fuzz engines lint bench reproduce defaults papers clean
 
 demo: $(VENV)/.installed
-	$(BIN)/podium compare --out podium-runs/demo
+	$(BIN)/podium demo --out podium-runs/demo
 
 # One file stays in one worker, so that its kernels are compiled once. Two workers share the cores, so BLAS gets one thread
 # and idle threads sleep instead of spinning.

@@ -15,9 +15,9 @@ from podium.version import __version__
 _NAMES = {
     "podium": """dask data experiments export losses metrics models rankers ratings scorers serving torch
         training""",
-    "podium.data": """Preferences Queries Run join_judgments k_folds make_queries read_letor read_logged read_qrels
-        read_queries read_run read_table train_test_split write_letor write_queries write_run
-        write_table""",
+    "podium.data": """Preferences Queries Run join_judgments k_folds make_queries make_search_results read_letor
+        read_logged read_qrels read_queries read_run read_table train_test_split write_letor
+        write_queries write_run write_table""",
     "podium.experiments": """Auto compare tune""",
     "podium.export": """NotExportable check_export export_formats export_refusals""",
     "podium.files.models": """load""",

@@ -26,6 +26,7 @@ from podium.data.io.trec import read_run as read_run
 from podium.data.io.trec import write_run as write_run
 from podium.data.preferences import Preferences as Preferences
 from podium.data.queries import Queries as Queries
+from podium.data.search_results import make_search_results as make_search_results
 from podium.data.splits import k_folds as k_folds
 from podium.data.splits import train_test_split as train_test_split
 from podium.data.synthetic import make_queries as make_queries
@@ -155,6 +156,7 @@ __all__ = [
     "losses",
     "make_queries",
     "make_ratings",
+    "make_search_results",
     "metric",
     "metrics",
     "models",

@@ -11,7 +11,7 @@ from podium.cli.main import build_parser, main
 from podium.version import __version__
 
 HEAVY = ("numpy", "numba", "scipy", "sklearn", "polars", "pandas", "lightgbm", "torch", "dask", "distributed", "rich")
-COMMANDS = ("compare", "report", "train", "rank", "evaluate", "methods", "ratings", "ratings compare")
+COMMANDS = ("demo", "compare", "report", "train", "rank", "evaluate", "methods", "ratings", "ratings compare")
 
 
 def test_help_loads_nothing_heavy():

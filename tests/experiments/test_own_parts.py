@@ -113,3 +113,8 @@ def test_an_own_object_is_computed_again_only_if_it_changed(queries, tmp_path):
     for ranker in (Feature(0), Feature(0), Feature(1)):
         run(queries, {"mine": ranker}, out=tmp_path, progress=listener)
     assert heard == [(9, 0), (9, 6)]  # nothing to do the second time; then only the method that changed
+
+
+def test_a_floor_keeps_its_name(queries):
+    with pytest.raises(ValueError, match="'best-feature' is in every comparison: give your own ranker another name"):
+        run(queries, {"best-feature": Feature()})

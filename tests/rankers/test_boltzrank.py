@@ -26,7 +26,7 @@ def data() -> tuple[Queries, Queries]:
 def test_parts_are_the_papers() -> None:
     one, two = BoltzRank(random_state=3), BoltzRank(pairwise=True)
     assert one._scorer() == MLP(5, output="tanh", l2=1e-3)
-    assert two._scorer() == Potentials(3, 5, l2=1e-3)
+    assert two._scorer() == Potentials(3, 5, "mean", l2=1e-3)
     assert one._loss() == BoltzRankLoss("ndcg@5", 0.9, 100, random_state=3)
     assert one.restarts == two.restarts == 10
 

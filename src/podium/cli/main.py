@@ -23,6 +23,7 @@ from podium import cli
 from podium.cli import (
     compare,
     compile,
+    demo,
     evaluate,
     explain,
     export,
@@ -41,7 +42,7 @@ from podium.core import notices
 from podium.core.wording import LeftOutWarning, for_the_command_line
 from podium.version import __version__
 
-COMMANDS = (compare, report, train, show, export, compile, rank, explain, evaluate, split, join, methods, ratings)
+COMMANDS = (demo, compare, report, train, show, export, compile, rank, explain, evaluate, split, join, methods, ratings)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

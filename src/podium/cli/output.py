@@ -24,8 +24,8 @@ def print_json(value: Any) -> None:
     print(json.dumps(value, indent=2, default=repr))
 
 
-def print_comparison(comparison: Comparison) -> None:
-    """Print the table of a comparison, on a terminal to its width and in color, and where its report is."""
+def print_comparison(comparison: Comparison, hint: bool = True) -> None:
+    """Print the table of a comparison, on a terminal to its width and in color, where its report is, what to do next."""
     if sys.stdout.isatty():
         from rich.console import Console
 
@@ -37,7 +37,7 @@ def print_comparison(comparison: Comparison) -> None:
         print(comparison)
     if comparison.folder:
         print(f"\nReport: {comparison.folder / 'report.html'}")
-    if comparison.train_command:
+    if hint and comparison.train_command:
         print(f"To train {comparison.pick}, the pick, on all these data:\n  {comparison.train_command}")
 
 

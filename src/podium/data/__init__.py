@@ -10,6 +10,7 @@ from podium.data.io.tables import *
 from podium.data.io.trec import *
 from podium.data.preferences import *
 from podium.data.queries import *
+from podium.data.search_results import *
 from podium.data.splits import *
 from podium.data.synthetic import *
 

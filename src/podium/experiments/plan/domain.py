@@ -85,6 +85,8 @@ class Domain:
             methods = [name.strip() for name in methods.split(",")]
         for name in dict.fromkeys(methods):
             if isinstance(methods, Mapping) and methods[name] is not None:
+                if name in self.floors:
+                    raise ValueError(f"{name!r} is in every comparison: give your own ranker another name")
                 yield name, methods[name]
             elif name == "all":
                 yield from ((known, None) for known, m in self.methods.items() if not m.variant and m.family != "floor")

@@ -44,8 +44,8 @@ class BoltzRank(RestartedPreset):
         Hidden units of the individual potential; by default the paper's 5, or 3 beside pairwise ones.
     pair_hidden : int, or several to choose from
         Hidden units of the pairwise potential.
-    pool : {"sum", "mean"}
-        Over the other documents of the list: the paper's sum, or the mean, which suits lists of different lengths.
+    pool : {"mean", "sum"}
+        Over the other documents of the list: the mean, which suits lists of different lengths, or the paper's sum.
     l2 : float, or several to choose from
         Penalty on the weights.
     subsample_irrelevant : float
@@ -69,7 +69,7 @@ class BoltzRank(RestartedPreset):
     g: str | PairWeight = "linear"
     hidden: int | Sequence[int] | None = None
     pair_hidden: int | Sequence[int] = 5
-    pool: str = "sum"
+    pool: str = "mean"
     l2: float | Sequence[float] = 1e-3
     restarts: int = 10
     epochs: int = 100
