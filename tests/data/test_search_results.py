@@ -30,9 +30,8 @@ def test_words_that_match_are_worth_a_grade():
     floor = RandomRanker(random_state=0).fit(results).score(results)
     best = BestFeature().fit(results)
     assert best.score(results) > floor + 0.2
-    words = results.qids[results.query_of_document]
-    title = results.document_ids
-    all_in_title = np.array([set(w.split()) <= set(t.replace(",", "").split()) for w, t in zip(words, title, strict=True)])
+    words, titles = results.qids[results.query_of_document], np.char.replace(results.document_ids, ",", "")
+    all_in_title = np.array([set(w.split()) <= set(t.split()) for w, t in zip(words, titles, strict=True)])
     assert results.labels[all_in_title].mean() > results.labels[~all_in_title].mean() + 1
     assert np.array_equal(all_in_title, results.features[:, 1] == 1)
 

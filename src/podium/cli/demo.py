@@ -47,7 +47,9 @@ def run(arguments: argparse.Namespace) -> int:
     _step(f"compare {lists} --methods {METHODS} --folds 3 --search random --budget 2 --out {folder}")
     with output.Reporter(not sys.stderr.isatty(), folder) as reporter:
         metrics = ["ndcg@1", "ndcg@3", "ndcg@5", "ndcg@10"]
-        comparison = compare(lists, METHODS, metrics=metrics, **SEARCH, out=folder, jobs=arguments.jobs, progress=reporter)
+        comparison = compare(
+            lists, METHODS, metrics=metrics, **SEARCH, out=folder, jobs=arguments.jobs, progress=reporter
+        )
     output.print_comparison(comparison, hint=False)
 
     _step(f"train --from-run {folder} -o {model}")
@@ -84,7 +86,8 @@ def _write(path: Path, queries: Queries) -> None:
     """Write lists as a CSV file, as a shop would export them."""
     from podium.data.io.files import writing
 
-    assert queries.document_ids is not None and queries.feature_names is not None
+    assert queries.document_ids is not None
+    assert queries.feature_names is not None
     text = io.StringIO()
     rows = csv.writer(text, lineterminator="\n")
     rows.writerow(["qid", "document_id", "label", *queries.feature_names])

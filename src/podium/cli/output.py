@@ -25,7 +25,7 @@ def print_json(value: Any) -> None:
 
 
 def print_comparison(comparison: Comparison, hint: bool = True) -> None:
-    """Print the table of a comparison, on a terminal to its width and in color, where its report is, what to do next."""
+    """Print the table of a comparison, on a terminal to its width and in color, its report, and what is next."""
     if sys.stdout.isatty():
         from rich.console import Console
 

@@ -51,9 +51,9 @@ def make_search_results(
 
     A query asks for a thing, often of a color or a material: ``"red leather boots"``. Its results are products that
     share some of these. A judge looks for the right thing first, then for color and material, then, among right
-    things, for what sells and is in stock, and gives a grade from 0 (irrelevant) to 3 (perfect). Features are what a shop logs: matches of
-    words, a noisy similarity, counts with heavy tails, prices, and some that say nothing. Query ids are the words, and
-    document ids the titles.
+    things, for what sells and is in stock, and gives a grade from 0 (irrelevant) to 3 (perfect). Features are what a
+    shop logs: matches of words, a noisy similarity, counts with heavy tails, prices, and some that say nothing. Query
+    ids are the words, and document ids the titles.
 
     Parameters
     ----------
