@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 METHODS = "listnet,structrank,boltzrank,pmop,intervalrank,lambdamart"
 """One from each paper, and what most people use."""
+METRICS = "ndcg@1,ndcg@3,ndcg@5,ndcg@10"
 SEARCH: dict[str, Any] = {"search": "random", "budget": 2, "folds": 3}
 """Less than the defaults, for a first look within a minute."""
 SHOWN = 6
@@ -44,12 +45,11 @@ def run(arguments: argparse.Namespace) -> int:
     folder: Path = arguments.out
     lists, model = folder / "lists.csv", folder / "model.podium"
     _write(lists, make_search_results(n_queries=90, n_documents=16, random_state=0))
-    _step(f"compare {lists} --methods {METHODS} --folds 3 --search random --budget 2 --out {folder}")
+    searched = " ".join(f"--{name} {value}" for name, value in SEARCH.items())
+    _step(f"compare {lists} --methods {METHODS} --metrics {METRICS} {searched} --out {folder}")
     with output.Reporter(not sys.stderr.isatty(), folder) as reporter:
-        metrics = ["ndcg@1", "ndcg@3", "ndcg@5", "ndcg@10"]
-        comparison = compare(
-            lists, METHODS, metrics=metrics, **SEARCH, out=folder, jobs=arguments.jobs, progress=reporter
-        )
+        given = {"metrics": METRICS.split(","), "out": folder, "jobs": arguments.jobs}
+        comparison = compare(lists, METHODS, **given, **SEARCH, progress=reporter)
     output.print_comparison(comparison, hint=False)
 
     _step(f"train --from-run {folder} -o {model}")
