@@ -10,7 +10,6 @@ import polars as pl
 import pytest
 
 import podium
-from podium.data.io import parquet, parquet_trial
 from podium.data.io.files import Source
 from podium.data.io.letor import kernels
 from podium.data.io.letor.reader import read_letor
@@ -205,58 +204,3 @@ def test_a_file_that_changes_between_the_passes_is_an_error(file, monkeypatch) -
     monkeypatch.setattr(kernels, "survey", change)
     with pytest.raises(ValueError, match=r"data\.txt: the file changed while it was read"):
         read_letor(path)
-
-
-# ---- Parquet
-
-
-@pytest.fixture
-def table(tmp_path: Path) -> Path:
-    path = tmp_path / "t.parquet"
-    pl.DataFrame({"qid": [1, 1, 2], "label": [0, 1, 2], "a": [0.5, 0.25, 0.125]}).write_parquet(path)
-    return path
-
-
-def test_a_panic_of_polars_is_an_error(table, monkeypatch) -> None:
-    panic = type("PanicException", (BaseException,), {})
-
-    def fail(*_, **__):
-        raise panic("index out of bounds")
-
-    monkeypatch.setattr(pl, "read_parquet", fail)
-    with pytest.raises(ValueError, match=r"t\.parquet: broken Parquet file: index out of bounds"):
-        read_table(table)
-    with pytest.raises(ValueError, match=r"t\.parquet: broken Parquet file"):
-        podium.read_ratings(table)
-
-
-def test_values_that_would_end_the_process(table, monkeypatch) -> None:
-    """The process that tries dies, as it does of memory that is not there; the next file is read again."""
-    program = parquet_trial._PROGRAM
-    monkeypatch.setattr(parquet_trial, "_PROGRAM", "import os; input(); os.abort()")
-    parquet_trial._stop()
-    parquet._checked.clear()
-    with pytest.raises(ValueError, match=r"t\.parquet: broken Parquet file: reading it ends the process"):
-        read_table(table)
-    monkeypatch.setenv("PODIUM_TRUST_PARQUET", "1")
-    assert read_table(table).n_documents == 3
-    monkeypatch.delenv("PODIUM_TRUST_PARQUET")
-    parquet._checked.clear()
-    monkeypatch.setattr(parquet_trial, "_PROGRAM", program)
-    assert read_table(table).n_documents == 3
-
-
-def test_ctrl_c_is_no_broken_file(table, monkeypatch) -> None:
-    def interrupt(*_, **__):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(pl, "read_parquet", interrupt)
-    with pytest.raises(KeyboardInterrupt):
-        read_table(table)
-
-
-@pytest.mark.parametrize("cut", [5, 50, 300])
-def test_a_parquet_file_that_is_cut_off(table, cut) -> None:
-    table.write_bytes(table.read_bytes()[:-cut])
-    with pytest.raises(ValueError, match=r"t\.parquet: broken Parquet file"):
-        read_table(table)

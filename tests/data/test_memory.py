@@ -11,6 +11,7 @@ import pytest
 
 import podium
 from podium.data.grouping import permute_rows
+from podium.data.io.parquet import ParquetFile
 
 N, F = 4000, 60
 
@@ -52,11 +53,8 @@ def test_parquet_is_read_some_columns_at_a_time(matrix, qid, tmp_path: Path, mon
     frame = pl.DataFrame({f"f{j}": matrix[:, j] for j in range(F)}).with_columns(qid=qid, label=qid % 3)
     frame.write_parquet(tmp_path / "data.parquet")
     podium.read_queries(tmp_path / "data.parquet")
-    monkeypatch.setattr("podium.data.io.parquet.MOST_BYTES_AT_ONCE", 0)  # as for a large file
-    asked, read = [], pl.read_parquet
-    monkeypatch.setattr(
-        pl, "read_parquet", lambda *args, columns: (asked.append(columns), read(*args, columns=columns))[1]
-    )
+    asked, read = [], ParquetFile.read
+    monkeypatch.setattr(ParquetFile, "read", lambda file, columns: (asked.append(columns), read(file, columns))[1])
     queries, most = peak(lambda: podium.read_queries(tmp_path / "data.parquet"))
     assert sorted(name for names in asked for name in names) == sorted(frame.columns)
     assert max(map(len, asked)) <= F // 5

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
 
-from podium.data import make_queries
-from podium.data.io import parquet
 from podium.data.io.formats import is_table, read_queries
-from podium.data.io.tables import read_table, write_table
+from podium.data.io.tables import read_table
 
 CSV = "qid,label,f1,f2,id\n1,2,0.5,1,a\n1,0,-3.25,,b\n2,1,0,7,c\n"
 
@@ -175,21 +171,6 @@ def test_a_column_of_grades_is_no_feature_of_documents_without_labels(tmp_path: 
     assert not read.has_labels
     assert read_table(path, label=None, features=["label"]).feature_names == ("label",)
     assert read_table(path, ignore=["x"], features=["x"]).feature_names == ("x",)
-
-
-def test_a_parquet_file_may_shrink_while_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "a.parquet"
-    write_table(make_queries(5, 8, 3), path)
-    expected, read = read_table(path), pl.read_parquet
-
-    def shrinking(*args: Any, **options: Any) -> Any:
-        os.truncate(path, 10)
-        return read(*args, **options)
-
-    monkeypatch.setattr(parquet, "check_parquet", lambda path: None)  # it is not looked at again behind its back
-    monkeypatch.setattr(pl, "read_parquet", shrinking)
-    frame = parquet.read_parquet(path)
-    np.testing.assert_array_equal(frame["label"].to_numpy(), expected.labels)
 
 
 def test_columns_without_numbers_are_left_out_by_name(tmp_path: Path) -> None:

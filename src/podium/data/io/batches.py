@@ -15,7 +15,7 @@ from podium.core.texts import as_texts
 from podium.data.io.files import NEWLINE, FilePath, Source, first_bytes, text_pieces, too_long_a_line
 from podium.data.io.formats import is_table, read_file
 from podium.data.io.letor.reader import read_letor_part
-from podium.data.io.parquet import MAGIC, broken_is_an_error, check_parquet
+from podium.data.io.parquet import MAGIC, ParquetFile
 from podium.data.io.tables import DOCUMENT_ID, Table, csv_header, queries_of_tables, read_csv
 from podium.data.queries import Queries
 
@@ -83,7 +83,7 @@ def _table_pieces(
         where = f"{path} (rows from {first_row} on)" if first_row else path
         first_row += frame.height
         if frame.height:
-            queries = queries_of_tables([Table(where, frame.schema, frame.height, frame)], **names)
+            queries = queries_of_tables([Table(where, frame)], **names)
             names["features"] = queries.feature_names
             yield queries, read
 
@@ -105,19 +105,12 @@ def _is_empty(column: Any) -> bool:
 
 
 def _parquet_frames(path: FilePath, names: Mapping[str, Any]) -> Iterator[tuple[Any, int]]:
-    size = Path(path).stat().st_size
-    check_parquet(path)
-    with broken_is_an_error(path):
-        lazy = pl.scan_parquet(Path(path))
-        n_rows = lazy.select(pl.len()).collect().item()
-        schema = lazy.collect_schema()
-    wanted = [names["qid"], names["document_id"], names["label"], *(names["features"] or schema)]
-    chosen = [name for name in schema if name in wanted]
+    size, file = Path(path).stat().st_size, ParquetFile(path)
+    wanted = [names["qid"], names["document_id"], names["label"], *(names["features"] or file.schema)]
+    chosen = [name for name in file.schema if name in wanted]
     step = max(1, PIECE // (8 * max(1, len(chosen))))
-    for start in range(0, n_rows, step):
-        with broken_is_an_error(path):
-            frame = lazy.select(chosen).slice(start, step).collect()
-        yield frame, size * min(start + step, n_rows) // n_rows
+    for start in range(0, file.height, step):
+        yield file.read(chosen, start, step), size * min(start + step, file.height) // file.height
 
 
 def _whole_lines(path: FilePath, *, quotes: bool) -> Iterator[tuple[bytes, int, int]]:

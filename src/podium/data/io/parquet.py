@@ -3,68 +3,75 @@
 from __future__ import annotations
 
 import os
-from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 from podium.core.later import polars as pl
-from podium.data.io.files import FilePath, open_file, read_bytes
+from podium.data.io.files import FilePath, changed, open_file
 from podium.data.io.parquet_footer import MAGIC as MAGIC
 from podium.data.io.parquet_footer import check_footer
-from podium.data.io.parquet_trial import try_reading
+from podium.data.io.parquet_process import read_elsewhere
 
-MOST_BYTES_AT_ONCE = 2**26
-"""Files up to this size are read whole; for larger ones that would take too much memory beside the matrix."""
-_checked: deque[tuple[int, ...]] = deque(maxlen=16)
-"""The state of the files that were found sound."""
+_BYTES_AT_A_TIME = 64 << 20
 
 
-def read_parquet(path: FilePath, columns: list[str] | None = None) -> pl.DataFrame:
-    """Read a Parquet file, or some of its columns.
+class ParquetFile:
+    """A Parquet file whose columns are read when they are needed; ValueError if it is broken, or no longer the same."""
 
-    Polars maps files into memory, and one that shrinks then ends the process. So all but large ones are read first.
-    """
-    check_parquet(path)
-    with broken_is_an_error(path):
-        small = Path(path).stat().st_size <= MOST_BYTES_AT_ONCE
-        return pl.read_parquet(BytesIO(read_bytes(path)) if small else Path(path), columns=columns)
+    def __init__(self, path: FilePath) -> None:
+        self.path = path
+        with open_file(path) as file, _broken_is_an_error(path):
+            self._state = _state(os.fstat(file.fileno()))
+            check_footer(file, self._state[2])
+        empty, self.height = self._read(None)
+        self.schema: Mapping[str, Any] = empty.schema
+
+    def read(self, columns: Sequence[str] | None = None, start: int = 0, length: int | None = None) -> pl.DataFrame:
+        """Return some columns, or all, of some rows, or of all."""
+        columns = list(self.schema) if columns is None else columns
+        n_rows = self.height if length is None else length
+        step = max(1, _BYTES_AT_A_TIME // (8 * max(1, n_rows)))  # columns, so that messages are of moderate size
+        parts = [self._read(columns[j : j + step], start, length)[0] for j in range(0, max(1, len(columns)), step)]
+        return pl.concat(parts, how="horizontal") if len(parts) > 1 else parts[0]
+
+    def _read(self, *request: Any) -> tuple[pl.DataFrame, int]:
+        self._require_same()
+        try:
+            with _broken_is_an_error(self.path):
+                return read_elsewhere(str(Path(self.path).absolute()), *request)
+        finally:
+            self._require_same()  # whatever came of it
+
+    def _require_same(self) -> None:
+        path = Path(self.path)
+        if not path.exists() or _state(path.stat()) != self._state:
+            raise changed(self.path)
+
+
+def read_parquet(path: FilePath, columns: Sequence[str] | None = None) -> pl.DataFrame:
+    """Read a Parquet file, or some of its columns."""
+    return ParquetFile(path).read(columns)
 
 
 def parquet_columns(path: FilePath) -> list[str]:
     """Return the names of a Parquet file's columns."""
-    check_parquet(path)
-    with broken_is_an_error(path):
-        return list(pl.read_parquet_schema(Path(path)))
+    return list(ParquetFile(path).schema)
 
 
-def check_parquet(path: FilePath) -> None:
-    """Raise ValueError if reading the file would fail or end the process."""
-    with open_file(path) as file:
-        status = os.fstat(file.fileno())
-        state = status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
-        if state not in _checked:  # large files are read some columns at a time
-            try:
-                check_footer(file, status.st_size)
-                try_reading(path)
-            except ValueError as error:
-                raise _broken(path, error) from None
-            _checked.append(state)
+def _state(status: os.stat_result) -> tuple[int, ...]:
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 
 @contextmanager
-def broken_is_an_error(path: FilePath) -> Iterator[None]:
-    """Turn whatever polars does about a broken file into a ValueError that names it."""
+def _broken_is_an_error(path: FilePath) -> Iterator[None]:
+    """Turn whatever is wrong with a file, and whatever polars does about it, into a ValueError that names it."""
     try:
         yield
-    except (pl.exceptions.PolarsError, OSError, MemoryError) as error:
-        raise _broken(path, error) from None
+    except (ValueError, pl.exceptions.PolarsError, OSError, MemoryError) as error:
+        raise ValueError(f"{path}: broken Parquet file: {error}"[:1000]) from None
     except BaseException as error:
         if type(error).__name__ != "PanicException":  # of Rust, which no module exports
             raise
-        raise _broken(path, error) from None
-
-
-def _broken(path: FilePath, error: BaseException) -> ValueError:
-    return ValueError(f"{path}: broken Parquet file: {error}"[:1000])
+        raise ValueError(f"{path}: broken Parquet file: {error}"[:1000]) from None

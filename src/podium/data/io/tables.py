@@ -19,7 +19,7 @@ from podium.core.limits import limit
 from podium.core.wording import LeftOutWarning, advice
 from podium.data.frames import as_numbers, as_table, as_values, require_columns, require_numbers
 from podium.data.io.files import FilePath, decoded, first_bytes, first_line, flat_paths, read_bytes, writing
-from podium.data.io.parquet import MAGIC, broken_is_an_error, check_parquet, read_parquet
+from podium.data.io.parquet import MAGIC, ParquetFile, read_parquet
 from podium.data.queries import Queries
 
 __all__ = ["read_table", "write_table"]
@@ -27,7 +27,7 @@ __all__ = ["read_table", "write_table"]
 SEPARATORS = ",\t;|"
 TABLE_SUFFIXES = {".csv", ".tsv", ".tab", ".parquet", ".pq"}
 DOCUMENT_ID, LABEL = "document_id", "label"
-_COLUMNS_AT_A_TIME = 8
+_COLUMNS_AT_A_TIME = 4
 
 
 def read_table(
@@ -118,27 +118,28 @@ class Table(NamedTuple):
     """A table, in memory or in a Parquet file of which columns are read when they are needed."""
 
     path: FilePath
-    """Its name, for messages, and where its columns are."""
-    schema: Mapping[str, Any]
-    height: int
-    frame: pl.DataFrame | None
+    """Its name, for messages."""
+    source: pl.DataFrame | ParquetFile
+
+    @property
+    def schema(self) -> Mapping[str, Any]:
+        return self.source.schema
+
+    @property
+    def height(self) -> int:
+        return self.source.height
 
     @property
     def columns(self) -> list[str]:
         return list(self.schema)
 
     def read(self, names: Sequence[str]) -> pl.DataFrame:
-        return read_parquet(self.path, list(names)) if self.frame is None else self.frame.select(names)
+        return self.source.select(names) if isinstance(self.source, pl.DataFrame) else self.source.read(names)
 
 
 def _open_table(path: FilePath, id_columns: Sequence[str | None]) -> Table:
-    if not first_bytes(path).startswith(MAGIC):
-        frame = read_frame(path, id_columns)
-        return Table(path, frame.schema, frame.height, frame)
-    check_parquet(path)
-    with broken_is_an_error(path):
-        lazy = pl.scan_parquet(Path(path))
-        return Table(path, lazy.collect_schema(), lazy.select(pl.len()).collect().item(), None)
+    is_parquet = first_bytes(path).startswith(MAGIC)
+    return Table(path, ParquetFile(path) if is_parquet else read_frame(path, id_columns))
 
 
 def _matrix(tables: Sequence[Table], features: Sequence[str]) -> np.ndarray:

@@ -1,0 +1,126 @@
+"""Parquet files that are broken, change, or would end the process that reads them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import podium
+from podium.data.io import parquet, parquet_process, parquet_reader
+from podium.data.io.tables import read_table
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    path = tmp_path / "t.parquet"
+    pl.DataFrame({"qid": [1, 1, 2], "label": [0, 1, 2], "a": [0.5, 0.25, 0.125]}).write_parquet(path)
+    return path
+
+
+def test_a_panic_of_polars_is_an_error(table, monkeypatch) -> None:
+    panic = type("PanicException", (BaseException,), {})
+
+    def fail(*_):
+        raise panic("index out of bounds")
+
+    monkeypatch.setattr(parquet, "read_elsewhere", fail)
+    with pytest.raises(ValueError, match=r"t\.parquet: broken Parquet file: index out of bounds"):
+        read_table(table)
+    with pytest.raises(ValueError, match=r"t\.parquet: broken Parquet file"):
+        podium.read_ratings(table)
+
+
+@pytest.fixture
+def other_reader(tmp_path, monkeypatch):
+    """Return what replaces the program of the process that reads Parquet files."""
+
+    def replace(program: str) -> None:
+        (tmp_path / "reader.py").write_text(program)
+        monkeypatch.setattr(parquet_reader, "__file__", str(tmp_path / "reader.py"))
+        parquet_process._stop()
+
+    yield replace
+    parquet_process._stop()
+
+
+def test_values_that_would_end_the_process(table, other_reader, monkeypatch) -> None:
+    """The process that reads dies, as it does of memory that is not there; the next file is read again."""
+    with monkeypatch.context() as patch:
+        other_reader("import os; print('ready', flush=True); input(); os.abort()")
+        with pytest.raises(ValueError, match=r"t\.parquet: broken Parquet file: reading it ends the process"):
+            read_table(table)
+        patch.setenv("PODIUM_TRUST_PARQUET", "1")
+        assert read_table(table).n_documents == 3
+    monkeypatch.undo()
+    assert read_table(table).n_documents == 3
+
+
+def test_where_no_process_can_be_started_files_are_read_in_this_one(table, other_reader) -> None:
+    other_reader("raise SystemExit")
+    assert read_table(table).n_documents == 3
+
+
+def test_a_large_parquet_file_may_be_truncated_while_it_is_read(table, other_reader) -> None:
+    """The file is mapped when it shrinks, and using the map ends a process (SIGBUS): the one that reads."""
+    program = Path(parquet_reader.__file__).read_text()
+    polars = "import polars as pl\n\n    lazy"
+    assert polars in program
+    shrinking = (
+        "import mmap, os, polars as pl; f = open(path, 'r+b'); m = mmap.mmap(f.fileno(), 0); os.truncate(path, 0)"
+    )
+    other_reader(program.replace(polars, f"{shrinking}; m[0]\n    lazy"))
+    with pytest.raises(ValueError, match=r"t\.parquet: the file changed while it was read"):
+        read_table(table)
+
+
+def test_a_parquet_file_that_changes_between_columns_is_an_error(table, monkeypatch) -> None:
+    read = parquet.read_elsewhere
+
+    def other(path, columns, *rows):
+        found = read(path, columns, *rows)
+        if columns is not None:
+            pl.DataFrame({"qid": [1, 1, 2], "label": [5, 5, 5], "a": [7.0, 7.0, 7.0]}).write_parquet(path)
+        return found
+
+    monkeypatch.setattr(parquet, "read_elsewhere", other)
+    with pytest.raises(ValueError, match=r"t\.parquet: the file changed while it was read"):
+        read_table(table)
+
+
+def test_ctrl_c_is_no_broken_file_and_leaves_no_answer_behind(table, monkeypatch) -> None:
+    ask = parquet_process._ask
+
+    def interrupt(reader, request):
+        reader.stdin.write(request)
+        reader.stdin.flush()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(parquet_process, "_ask", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        read_table(table)
+    monkeypatch.setattr(parquet_process, "_ask", ask)
+    assert read_table(table).labels.tolist() == [0, 1, 2]
+
+
+def test_names_of_parquet_files_are_no_patterns(table, tmp_path) -> None:
+    other = table.rename(tmp_path / "year=7")
+    (tmp_path / "[1]").mkdir()
+    other = other.rename(tmp_path / "[1]" / "year=7*.parquet")
+    assert read_table(other).feature_names == ("a",)
+
+
+def test_modules_in_the_current_folder_are_not_run(table, tmp_path, monkeypatch) -> None:
+    (tmp_path / "json.py").write_text("raise SystemExit")
+    monkeypatch.chdir(tmp_path)
+    parquet_process._stop()
+    process = parquet_process._reader()
+    assert process.poll() is None
+
+
+@pytest.mark.parametrize("cut", [5, 50, 300])
+def test_a_parquet_file_that_is_cut_off(table, cut) -> None:
+    table.write_bytes(table.read_bytes()[:-cut])
+    with pytest.raises(ValueError, match=r"t\.parquet: broken Parquet file"):
+        read_table(table)
