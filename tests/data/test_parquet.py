@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
+import numpy as np
 import polars as pl
+import pyarrow
 import pytest
+from pyarrow.parquet import write_table as write_parquet
 
 import podium
 from podium.data.io import parquet, parquet_process, parquet_reader
+from podium.data.io.parquet_footer import Chunk, checked_chunks
+from podium.data.io.parquet_pages import check_pages
 from podium.data.io.tables import read_table
 
 
@@ -124,3 +130,44 @@ def test_a_parquet_file_that_is_cut_off(table, cut) -> None:
     table.write_bytes(table.read_bytes()[:-cut])
     with pytest.raises(ValueError, match=r"t\.parquet: broken Parquet file"):
         read_table(table)
+
+
+@pytest.mark.parametrize("page_version", ["1.0", "2.0"])
+@pytest.mark.parametrize("compression", ["none", "gzip"])
+def test_values_that_disagree_with_their_checksum_are_an_error(tmp_path, compression, page_version) -> None:
+    """Arrow writes the checksums, of pages or within gzip; polars does not look at them."""
+    path, values = tmp_path / "t.parquet", [0.123, None, 0.125] * 50  # short pages would not be compressed
+    table = pyarrow.table({"qid": [1] * 150, "label": [0, 1, 2] * 50, "a": values, "b": [1.5, 2.5, 3.5] * 50})
+    write_parquet(
+        table, path, compression=compression, use_dictionary=False, data_page_version=page_version,
+        write_page_checksum=compression == "none", write_statistics=False,
+    )  # fmt: skip
+    np.testing.assert_array_equal(read_table(path).features[:, 0], np.array(values, float))
+    chunk = next(chunk for chunk in chunks_of(path) if chunk.column == "a")
+    content, place = bytearray(path.read_bytes()), chunk.start + chunk.size - 1
+    content[place] ^= 1  # in the last value, or in gzip's length
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=r"t\.parquet: broken Parquet file: a page of column 'a' is damaged"):
+        read_table(path)
+    assert read_table(path, features=["b"]).feature_names == ("b",)
+
+
+def chunks_of(path):
+    with path.open("rb") as file:
+        return checked_chunks(file, path.stat().st_size)
+
+
+def test_files_without_checksums_are_not_read_twice(table) -> None:
+    """Only the start of each column, whatever its length."""
+    chunk = Chunk("a", 0, 0, 10**9)
+    file = io.BytesIO(table.read_bytes()[chunks_of(table)[0].start :])
+    check_pages(file, chunk)
+    assert file.tell() <= 4096
+
+
+def test_dates_that_polars_cannot_show_are_no_numbers(tmp_path) -> None:
+    path = tmp_path / "t.parquet"
+    days = pl.Series([0, 2**31 - 1], dtype=pl.Int32).cast(pl.Date)
+    pl.DataFrame({"qid": [1, 1], "label": [0, 1], "day": days}).write_parquet(path)
+    with pytest.raises(ValueError, match=r"t\.parquet: column 'day' holds Date, not numbers"):
+        read_table(path)

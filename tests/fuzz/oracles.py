@@ -32,6 +32,20 @@ def scores(text: bytes) -> list[float] | None:
         return None
 
 
+def ratings(text: str) -> list[tuple[str, str, float]]:
+    """Return user, item and rating of every line that is not blank, sorted."""
+    lines = [line for line in text.split("\n") if line.strip()]
+    if not lines:
+        return []
+    separator = next((s for s in ("\t", "::", ",", ";") if s in lines[0]), None)
+    rows = [line.strip("\r").split(separator) for line in lines]
+    try:
+        float(rows[0][2])
+    except ValueError:
+        rows = rows[1:]
+    return sorted((row[0], row[1], float(row[2])) for row in rows)
+
+
 def table(text: bytes) -> tuple[list[str], list[list[str]]] | None:
     """Return header and rows of a CSV file with commas."""
     rows = [row for row in csv.reader(io.StringIO(_text(text), newline="")) if row]
@@ -46,6 +60,11 @@ def number(text: str) -> float:
         if text.lower() in ("", "true", "false")
         else float(text)
     )  # type: ignore[return-value]
+
+
+def plain(value: Any) -> float:
+    """Return the number that a value of a Parquet file stands for; a missing one is NaN."""
+    return math.nan if value is None else float(value)
 
 
 def same(a: Any, b: Any) -> bool:

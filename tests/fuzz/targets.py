@@ -27,9 +27,16 @@ from podium.numerics.trees.lightgbm_text import constant_text
 if __package__:
     from . import oracles
     from .mutations import damaged, restructured
+    from .parquet_files import CHECKSUM_ERRORS, arrow_columns, parquet_maker
 else:
     import oracles
     from mutations import damaged, restructured
+    from parquet_files import CHECKSUM_ERRORS, arrow_columns, parquet_maker
+
+
+ALONE = "read alone"
+"""A damaged Parquet file without checksums that polars reads and Arrow refuses: nobody knows what its values were."""
+ACCEPTED = ("read", "refused", ALONE)
 
 
 class WrongValueError(AssertionError):
@@ -44,8 +51,8 @@ class Target:
     suffix: str
     make: Callable[[random.Random], bytes]
     """A damaged file."""
-    read: Callable[[Path], None]
-    """Read it: return, raise ValueError (with the file's name), or raise WrongValueError."""
+    read: Callable[[Path], str | None]
+    """Read it: return, perhaps a remark, or raise ValueError, with the file's name, or WrongValueError."""
 
 
 def _require(condition: bool, what: str) -> None:
@@ -130,40 +137,28 @@ def _read_csv(path: Path) -> None:
         _require(all(map(oracles.same, queries.features[:, j].tolist(), values)), f"other values of {name}")
 
 
-@cache
-def _parquet_files() -> list[bytes]:
-    import polars as pl
-
-    rng = np.random.default_rng(0)
-    frame = pl.DataFrame(
-        {
-            "qid": [f"query {k // 4}" for k in range(40)],
-            "label": rng.integers(0, 3, 40),
-            "a": rng.normal(size=40),
-            "b": rng.integers(0, 3, 40).astype(np.float32),
-            "c": [None if k % 7 == 0 else k for k in range(40)],
-        }
-    )
-    files = []
-    for compression in ("uncompressed", "snappy", "zstd", "gzip", "lz4"):
-        buffer = io.BytesIO()
-        frame.write_parquet(buffer, compression=compression, row_group_size=25)  # type: ignore[arg-type]
-        files.append(buffer.getvalue())
-    return files
+# ---- Parquet
 
 
-def _parquet(rng: random.Random) -> bytes:
-    content = rng.choice(_parquet_files())
-    footer = len(content) - 8 - int.from_bytes(content[-8:-4], "little")
-    if rng.random() < 0.5:  # most of what can go wrong is in the footer
-        return content[:footer] + damaged(content[footer:-8], rng) + content[-8:]
-    return damaged(content, rng)
-
-
-def _read_parquet(path: Path) -> None:
+def _read_parquet(path: Path) -> str | None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        read_table(path)
+        queries = read_table(path)
+    expected = arrow_columns(path.read_bytes())
+    if isinstance(expected, str):
+        _require(not any(word in expected for word in CHECKSUM_ERRORS), f"against its checksum: {expected}")
+        return ALONE
+    _require(all(len(column) == queries.n_documents for column in expected.values()), "another number of rows")
+    order = list(range(queries.n_documents)) if queries.order is None else queries.order.tolist()
+    qids = [str(queries.qids[q]) for q in queries.query_of_document.tolist()]
+    _require(qids == [str(expected["qid"][row]) for row in order], "other queries")
+    wanted = [oracles.plain(expected["label"][row]) for row in order]
+    _require(all(map(oracles.same, queries.labels.tolist(), wanted)), "other grades")
+    assert queries.feature_names is not None
+    for j, name in enumerate(queries.feature_names):
+        values = [oracles.plain(expected[name][row]) for row in order]
+        _require(all(map(oracles.same, queries.features[:, j].tolist(), values)), f"other values of {name}")
+    return None
 
 
 # ---- TREC, scores, ratings
@@ -202,12 +197,13 @@ def _read_scores(path: Path) -> None:
 
 def _read_ratings(path: Path) -> None:
     ratings = podium.read_ratings(path, duplicates="error")
-    text = path.read_bytes().decode("utf-8")
+    text = path.read_bytes().decode("utf-8").removeprefix("\ufeff")
     if text.startswith("\x1f\x8b") or '"' in text:
         return
-    numbers = sorted(ratings.values.tolist())
-    lines = [line for line in text.split("\n") if line.strip()]
-    _require(len(numbers) in (len(lines), len(lines) - 1), f"{len(numbers)} ratings of {len(lines)} lines")
+    expected = oracles.ratings(text)
+    columns = ratings.users.tolist(), ratings.items.tolist(), ratings.values.tolist()
+    found = sorted((str(user), str(item), value) for user, item, value in zip(*columns, strict=True))
+    _require(found == expected, f"{len(found)} ratings, not these {len(expected)}")
 
 
 # ---- models
@@ -384,7 +380,7 @@ def targets(folder: Path, predict: bool = True) -> dict[str, Target]:
         for target in (
             Target("letor", ".txt", _letor, _read_letor),
             Target("csv", ".csv", _csv, _read_csv),
-            Target("parquet", ".parquet", _parquet, _read_parquet),
+            Target("parquet", ".parquet", parquet_maker(), _read_parquet),
             Target("qrels", ".txt", _text_of(QRELS), lambda path: _read_trec(path, read_qrels, 4, 3, "grades")),
             Target("run", ".txt", _text_of(RUNS), lambda path: _read_trec(path, read_run, 6, 4, "scores")),
             Target("scores", ".txt", _text_of(SCORES), _read_scores),
@@ -395,9 +391,9 @@ def targets(folder: Path, predict: bool = True) -> dict[str, Target]:
 
 
 def outcome(target: Target, path: Path) -> str:
-    """Return what became of reading a file: "read", "refused", or what is wrong about it."""
+    """Return what became of reading a file: one of ACCEPTED, or what is wrong about it."""
     try:
-        target.read(path)
+        return target.read(path) or "read"
     except WrongValueError as error:
         return f"wrong: {error}"
     except MemoryError:
@@ -408,4 +404,3 @@ def outcome(target: Target, path: Path) -> str:
         return "refused" if str(path) in str(error) else f"no file name: {error!r}"[:300]
     except Exception as error:
         return f"{type(error).__name__}: {error}"[:300]
-    return "read"

@@ -75,7 +75,9 @@ def require_numbers(column: Any, hint: str = "") -> None:
     """Raise, with the first value that is not a number, unless the column holds numbers, truth values or nothing."""
     if column.dtype.is_numeric() or column.dtype in (narwhals.Boolean, narwhals.Unknown) or not len(column):
         return
-    bad = [row for row, value in enumerate(column) if value is not None and not _is_number(value)]
+    # Others, such as dates, are no numbers whatever their values; and polars ends in a panic at some of these.
+    texts = column.dtype in (narwhals.String, narwhals.Categorical, narwhals.Enum, narwhals.Object)
+    bad = [row for row, value in enumerate(column) if value is not None and not _is_number(value)] if texts else []
     if not bad:
         raise ValueError(f"column {column.name!r} holds {column.dtype}, not numbers{hint}")
     raise ValueError(

@@ -73,7 +73,7 @@ class _TextFile:
         self.path = path
         self._text = read_bytes(path)
         decoded(path, self._text)  # says which line is not UTF-8
-        head = re.search(rb"[^\r\n]*\S[^\r\n]*", self._text)
+        head = re.search(rb"[^\n]*\S[^\n]*", self._text)
         first = head.group().decode("utf-8", "backslashreplace").strip() if head else ""
         self._separator = separator or next((s for s in SEPARATORS if s in first), " ")
         fields = _fields(first, self._separator)
@@ -120,8 +120,11 @@ class _TextFile:
         text, separator = self._text, self._separator
         if separator == " ":
             text = b"\n".join(b" ".join(line.split()) for line in text.split(b"\n"))
-        elif len(separator) > 1:  # polars takes one character
-            text, separator = text.replace(separator.encode(), b"\t"), "\t"
+        elif len(separator) > 1:  # polars takes one character, one that is not in the text
+            other = next((c for c in "\t\x1f\x1e\x01" if c.encode() not in text), None)
+            if other is None:
+                raise ValueError(f"{self.path}: control characters between fields; separate them by tabs")
+            text, separator = text.replace(separator.encode(), other.encode()), other
         schema = dict.fromkeys(map(str, range(width)), pl.String)
         if not text.strip():
             return pl.DataFrame(schema=schema)

@@ -11,8 +11,9 @@ from typing import Any
 from podium.core.later import polars as pl
 from podium.data.io.files import FilePath, changed, open_file
 from podium.data.io.parquet_footer import MAGIC as MAGIC
-from podium.data.io.parquet_footer import check_footer
-from podium.data.io.parquet_process import read_elsewhere
+from podium.data.io.parquet_footer import checked_chunks
+from podium.data.io.parquet_pages import check_pages
+from podium.data.io.parquet_process import is_trusted, read_elsewhere
 
 _BYTES_AT_A_TIME = 64 << 20
 
@@ -24,17 +25,25 @@ class ParquetFile:
         self.path = path
         with open_file(path) as file, _broken_is_an_error(path):
             self._state = _state(os.fstat(file.fileno()))
-            check_footer(file, self._state[2])
+            self._unchecked = checked_chunks(file, self._state[2])
         empty, self.height = self._read(None)
         self.schema: Mapping[str, Any] = empty.schema
 
     def read(self, columns: Sequence[str] | None = None, start: int = 0, length: int | None = None) -> pl.DataFrame:
         """Return some columns, or all, of some rows, or of all."""
         columns = list(self.schema) if columns is None else columns
+        self._check_pages(columns)
         n_rows = self.height if length is None else length
         step = max(1, _BYTES_AT_A_TIME // (8 * max(1, n_rows)))  # columns, so that messages are of moderate size
         parts = [self._read(columns[j : j + step], start, length)[0] for j in range(0, max(1, len(columns)), step)]
         return pl.concat(parts, how="horizontal") if len(parts) > 1 else parts[0]
+
+    def _check_pages(self, columns: Sequence[str]) -> None:
+        chunks = [chunk for chunk in self._unchecked if chunk.column in columns]
+        with open_file(self.path) as file, _broken_is_an_error(self.path):
+            for chunk in [] if is_trusted() else chunks:
+                check_pages(file, chunk)
+        self._unchecked = [chunk for chunk in self._unchecked if chunk.column not in columns]
 
     def _read(self, *request: Any) -> tuple[pl.DataFrame, int]:
         self._require_same()

@@ -36,7 +36,7 @@ def serve(requests: IO[bytes], answers: IO[bytes]) -> None:
         try:
             frame, n_rows = read_part(*json.loads(line))
             frame.write_ipc_stream(content)
-            head = {"rows": n_rows, "bytes": content.tell()}
+            head: dict[str, Any] = {"rows": n_rows, "bytes": content.tell()}
             del frame
         except BaseException as error:  # a panic of Rust's is no Exception
             head = {"error": (str(error) or type(error).__name__)[:500], "bytes": 0}

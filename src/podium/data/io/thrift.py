@@ -1,0 +1,71 @@
+"""Structures in Thrift's compact protocol, of which the facts in Parquet files are: https://thrift.apache.org."""
+
+from typing import Any
+
+_DEEPEST = 16
+_TRUE, _FALSE, _BYTE, _I16, _I32, _I64, _DOUBLE, _BINARY, _LIST, _SET, _MAP, _STRUCT = range(1, 13)
+
+
+class Thrift:
+    """Values in Thrift's compact protocol; nothing is larger than the bytes it is read from."""
+
+    def __init__(self, content: bytes, place: int = 0) -> None:
+        self._content, self.place, self._depth = content, place, 0
+
+    def struct(self) -> dict[int, Any]:
+        """Return the values of a structure by the numbers of its fields."""
+        self._depth += 1
+        if self._depth > _DEEPEST:
+            raise ValueError("it is nested too deeply")
+        fields: dict[int, Any] = {}
+        number = 0
+        while head := self._byte():
+            number = number + (head >> 4) if head >> 4 else self._signed()
+            kind = head & 15
+            fields[number] = kind == _TRUE if kind <= _FALSE else self._value(kind)
+        self._depth -= 1
+        return fields
+
+    def _value(self, kind: int) -> Any:
+        if kind in (_I16, _I32, _I64):
+            return self._signed()
+        if kind in (_TRUE, _FALSE, _BYTE):
+            return self._byte()
+        if kind == _BINARY:
+            return self._take(self._unsigned())
+        if kind == _DOUBLE:
+            return self._take(8)
+        if kind in (_LIST, _SET):
+            head = self._byte()
+            n = head >> 4 if head >> 4 < 15 else self._unsigned()
+            return [self._value(head & 15) for _ in range(self._fitting(n))]
+        if kind == _STRUCT:
+            return self.struct()
+        raise ValueError("it has a value of an unknown type")  # maps, too: the format has none
+
+    def _fitting(self, n: int) -> int:
+        """Return a length, if so many bytes are left."""
+        if n > len(self._content) - self.place:
+            raise ValueError("it is shorter than it says")
+        return n
+
+    def _take(self, n: int) -> bytes:
+        self.place += self._fitting(n)
+        return self._content[self.place - n : self.place]
+
+    def _byte(self) -> int:
+        self.place += 1
+        return self._content[self.place - 1]
+
+    def _unsigned(self) -> int:
+        value = shift = 0
+        while (byte := self._byte()) & 0x80:
+            value |= (byte & 0x7F) << shift
+            shift += 7
+            if shift > 63:
+                raise ValueError("it has a number that is too long")
+        return value | byte << shift
+
+    def _signed(self) -> int:
+        value = self._unsigned()
+        return (value >> 1) ^ -(value & 1)
