@@ -51,6 +51,7 @@ def _half_squares(scores: np.ndarray, labels: np.ndarray) -> tuple[float, np.nda
 VARIANTS: list[Loss] = [
     ListNetLoss(k=2),
     ListNetLoss(k=3, transform="exp2", temperature=2.0),
+    ListNetLoss(divergence="jensen-shannon"),
     ListMLELoss(ties="stable"),
     RankNetLoss(normalize=False),
     RankSVMLoss(squared=True, margin=0.7),

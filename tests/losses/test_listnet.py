@@ -199,3 +199,43 @@ def test_arrays_that_are_given_again_are_read_again() -> None:
         expected = fresh.value_and_gradient(new.copy())
         assert result.value == expected.value
         np.testing.assert_array_equal(gradient, expected.d_scores)
+
+
+PHI = {"exp": np.exp, "softplus": lambda x: np.log1p(np.exp(x)), "sigmoid": lambda x: 1 / (1 + np.exp(-x))}
+BETWEEN = {  # of the labels' distribution and the scores', as the textbooks define them
+    "cross-entropy": lambda t, p: -(t * np.log(p)).sum(),
+    "reverse-kl": lambda t, p: (p * np.log(p / t)).sum(),
+    "squared": lambda t, p: ((t - p) ** 2).sum(),
+    "hellinger": lambda t, p: ((np.sqrt(t) - np.sqrt(p)) ** 2).sum() / 2,
+    "jensen-shannon": lambda t, p: (t * np.log(2 * t / (t + p)) + p * np.log(2 * p / (t + p))).sum() / 2,
+}
+
+
+@pytest.mark.parametrize("phi", PHI)
+@pytest.mark.parametrize("divergence", BETWEEN)
+def test_other_functions_and_divergences_by_their_definitions(phi: str, divergence: str) -> None:
+    rng = np.random.default_rng(0)
+    labels, scores = rng.integers(0, 3, 7).astype(float), rng.normal(size=7)
+
+    def value(scores: np.ndarray) -> float:
+        t, p = (PHI[phi](x) / PHI[phi](x).sum() for x in (labels, scores))
+        return float(BETWEEN[divergence](t, p))
+
+    loss = ListNetLoss(phi=phi, divergence=divergence)
+    v = loss.value_and_gradient(scores, labels, [0, 7])
+    assert v.value == pytest.approx(value(scores), rel=1e-10)
+    slopes = [(value(scores + step) - value(scores - step)) / 2e-6 for step in 1e-6 * np.eye(7)]
+    np.testing.assert_allclose(v.d_scores, slopes, rtol=1e-5, atol=1e-8)
+    far = loss.value_and_gradient(1e3 * scores, labels, [0, 7])
+    assert np.isfinite(far.value)
+    assert np.isfinite(far.d_scores).all()
+    at_labels = loss.value_and_gradient(labels, labels, [0, 7])  # every divergence has its minimum there
+    np.testing.assert_allclose(at_labels.d_scores, 0, atol=1e-12)
+
+
+def test_other_divergences_are_of_the_first_place() -> None:
+    with pytest.raises(ValueError, match="are for k=1; got k=2"):
+        ListNetLoss(k=2, divergence="squared").value_and_gradient([0.0, 1.0], [0, 1], [0, 2])
+    assert ListNetLoss(phi="sigmoid").rankings is None
+    assert ListNetLoss().convex
+    assert not ListNetLoss(divergence="squared").convex

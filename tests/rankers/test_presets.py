@@ -43,6 +43,25 @@ def test_a_preset_is_its_parts(queries, preset, loss) -> None:
     assert preset.score(queries) > 0.7
 
 
+@pytest.mark.parametrize("preset", [podium.ListNet, podium.RankNet])
+def test_gradient_steps_per_query_keep_the_best_epoch_on_validation_queries(queries, preset) -> None:
+    train, valid = queries.take(range(15)), queries.take(range(15, 25))
+    steps = preset(optimizer="sgd", learning_rate=0.1, max_iter=12, l2=0.0, random_state=0)
+    ranker = steps.fit(train, eval_set=valid, eval_metric="ndcg@5")
+    history = ranker.convergence_
+    assert (history.n_iter, len(history.validation)) == (12, 12)
+    assert history.best_iter == 1 + int(np.argmax(history.validation))
+    found = podium.evaluate(valid, ranker.predict(valid), metrics=["ndcg@5"]).mean["ndcg@5"]
+    assert found == pytest.approx(max(history.validation))
+    # One step per query, in random order: the first epoch of a single query is the gradient at 0, by hand.
+    one = podium.Queries(train.take([0]).features, train.take([0]).labels, sizes=[train.sizes[0]])
+    plain = preset(optimizer="sgd", learning_rate=0.1, max_iter=1, l2=0.0, normalize=None).fit(one)
+    slope = plain._loss().value_and_gradient(np.zeros(one.n_documents), one.labels, one.offsets).d_scores
+    np.testing.assert_allclose(plain.coef_, -0.1 * slope @ one.features, rtol=1e-6)
+    with pytest.raises(ValueError, match="optimizer must be one of"):
+        preset(optimizer="adam").fit(train)
+
+
 def test_lambdarank_is_its_parts(queries) -> None:
     preset = podium.LambdaRank(epochs=5, l2=0.01, truncation=5, random_state=3).fit(queries)
     parts = podium.Ranker(

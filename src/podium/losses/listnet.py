@@ -1,6 +1,6 @@
 """ListNet: cross entropy between the distributions that labels and scores give over who comes first.
 
-    P_y = softmax(φ(y) / T)        P_s = softmax(s)        L = −Σ_j P_y(j) log P_s(j)        ∂L/∂s = P_s − P_y
+    P_y = softmax(t(y) / T)        P_s = softmax(s)        L = −Σ_j P_y(j) log P_s(j)        ∂L/∂s = P_s − P_y
 
 With k > 1 the distributions are over the first k places: draw a document, take it away, draw the next from what is
 left, P(i, j, …) = P(i) P(j | i removed) ….
@@ -9,12 +9,14 @@ Cao, Qin, Liu, Tsai and Li, "Learning to rank: from pairwise approach to listwis
 """
 
 import math
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
 
 from podium.core.parameters import choice, count, number
 from podium.losses.base import Derivatives, Kernel, LabeledLists, Loss, OneList, njit, own
+from podium.losses.listnet_divergences import DIVERGENCES, PHIS, listnet_divergence, log_phis
 from podium.losses.listnet_prefixes import listnet_prefixes, prepare_prefixes
 from podium.numerics.elementary import FAST, exp, log
 from podium.numerics.pool import share
@@ -25,15 +27,7 @@ LONG = 4096
 """Lists beyond this length are added up in float64: float32 sums of so many terms would lose digits."""
 
 
-class ListNetLoss(
-    Loss,
-    convex=True,
-    has_curvature=True,
-    keeps_float32=True,
-    guarded=False,
-    rankings="plackett-luce",
-    cost="n (n² for k = 3)",
-):
+class ListNetLoss(Loss, cost="n (n² for k = 3)"):
     """Cross entropy of the first k places under the labels' and the scores' Plackett-Luce distributions.
 
     A query's value is the whole cross entropy, whose minimum is the entropy of the labels' distribution, not 0. Equal
@@ -47,9 +41,16 @@ class ListNetLoss(
         beyond, exact for lists with up to 4,096 of these (k = 4: 28 documents; all places: 12). Of longer lists
         ``n_samples`` prefixes are drawn.
     transform : "identity" or "exp2"
-        φ: the grade itself, as in the paper, or the gain 2^y − 1.
+        t: the grade itself, as in the paper, or the gain 2^y − 1.
     temperature : float
         T > 0: large values flatten the target, small ones put it all on the best grade.
+    phi : {"exp", "softplus", "sigmoid"}
+        What turns labels and scores into weights of the draw, for k = 1: any increasing and positive function will do.
+        ``"exp"`` is the paper's; ``"softplus"``, log(1 + e^s), grows like the score itself.
+    divergence : {"cross-entropy", "reverse-kl", "squared", "hellinger", "jensen-shannon"}
+        What is measured between the two distributions, for k = 1: the paper's cross entropy; KL(P_s ‖ P_y); the
+        squared distance; the squared Hellinger distance 1 − Σ √(P_y P_s); the Jensen-Shannon divergence. The last
+        three are bounded, so that no list can dominate, and only cross entropy is convex.
     n_samples : int
         Prefixes drawn by the labels' distribution where there are too many sets. The value has the standard error
         σ/√n_samples, σ being the deviation of a prefix's own cross entropy; its minimum is where it should be.
@@ -71,10 +72,29 @@ class ListNetLoss(
     temperature: float = number(1.0, above=0)
     n_samples: int = count(200)
     random_state: int = 0
+    phi: str = choice(*PHIS)
+    divergence: str = choice(*DIVERGENCES)
 
     @property
     def visits_pairs(self) -> bool:  # type: ignore[override]
         return self.k > 2
+
+    @property
+    def _of_paper(self) -> bool:
+        """Whether φ and divergence are the paper's, for which there are kernels of their own."""
+        return self.phi == "exp" and self.divergence == "cross-entropy"
+
+    @property
+    def shift_invariant(self) -> bool:  # type: ignore[override]
+        return self.phi == "exp"
+
+    @property
+    def rankings(self) -> str | None:  # type: ignore[override]
+        return "plackett-luce" if self.phi == "exp" else None
+
+    @property
+    def guarded(self) -> bool:  # type: ignore[override]
+        return not self._of_paper
 
     def prepare(self, data: LabeledLists) -> tuple[Any, ...]:
         labels = data.labels
@@ -84,6 +104,12 @@ class ListNetLoss(
             raise ValueError(
                 f"the label {labels[~np.isfinite(logits)][0]} is too large for transform={self.transform!r}"
             )
+        if not self._of_paper:
+            if self.k != 1:
+                raise ValueError(f"phi and divergence other than the paper's are for k=1; got k={self.k}")
+            phi = PHIS.index(self.phi)
+            target = _softmax(log_phis(logits, phi), data.offsets)
+            return target, phi, DIVERGENCES.index(self.divergence)
         if self.k == 1:
             return (_softmax(logits, data.offsets),)
         if self.k > 3:
@@ -95,7 +121,14 @@ class ListNetLoss(
         return target, logits, self.k
 
     def choose_kernel(self) -> Kernel:
+        if not self._of_paper:
+            return listnet_divergence
         return listnet if self.k == 1 else listnet_top_k if self.k <= 3 else listnet_prefixes
+
+
+# Only cross entropy of softmax distributions is convex, has a second derivative and a kernel for float32.
+for _fact in ("convex", "has_curvature", "keeps_float32"):
+    setattr(ListNetLoss, _fact, property(attrgetter("_of_paper")))
 
 
 def _softmax(logits: np.ndarray, offsets: np.ndarray) -> np.ndarray:

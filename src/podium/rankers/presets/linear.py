@@ -1,11 +1,12 @@
 """Presets with a linear scorer and a smooth loss: their base class, and those that are nothing but a loss."""
 
+from podium.core.parameters import require_choice
 from podium.losses import Loss, RankNetLoss, RankRegressLoss, RankSVMLoss, RegressionLoss
 from podium.rankers.estimator import BaseRanker
 from podium.rankers.methods import METHODS
 from podium.rankers.spaces import LogUniform
 from podium.scorers.linear.scorer import Linear
-from podium.training import LBFGS, Trainer
+from podium.training import LBFGS, Stochastic, Trainer
 
 __all__ = ["RankNet", "RankRegress", "RankSVM", "Regression"]
 
@@ -40,7 +41,35 @@ class LinearPreset(BaseRanker):
         return LBFGS(max_iter=self.max_iter, tolerance=self.tolerance)
 
 
-class RankNet(LinearPreset):
+class DescendingPreset(LinearPreset):
+    """The same, which can also be trained by plain gradient steps, one query at a time, as in its paper.
+
+    Parameters
+    ----------
+    optimizer : {"lbfgs", "sgd"}
+        ``"sgd"`` takes per-query gradient steps. ``max_iter`` is then the number of epochs, all of which are run, and
+        validation queries (``eval_set``) choose the epoch that is kept; ``tolerance`` has no meaning.
+    learning_rate : float
+        Of ``"sgd"``, which keeps it constant.
+    """
+
+    optimizer: str = "lbfgs"
+    learning_rate: float = 0.01
+
+    def _trainer(self) -> Trainer:
+        require_choice("optimizer", self.optimizer, ("lbfgs", "sgd"))
+        if self.optimizer == "lbfgs":
+            return super()._trainer()
+        return Stochastic(
+            epochs=self.max_iter,
+            learning_rate=self.learning_rate,
+            schedule="constant",
+            optimizer="sgd",
+            patience=None,
+        )
+
+
+class RankNet(DescendingPreset):
     """RankNet: logistic loss on the score difference of each pair with different grades.
 
     Burges, Shaked, Renshaw, Lazier, Deeds, Hamilton, Hullender: Learning to rank using gradient descent. ICML 2005.

@@ -6,12 +6,12 @@ from podium.core.random_state import seed_of
 from podium.losses import ListNetLoss, Loss
 from podium.rankers.methods import METHODS
 from podium.rankers.presets.boosted import TREES, LossOnTrees
-from podium.rankers.presets.linear import SMALL_L2, LinearPreset
+from podium.rankers.presets.linear import SMALL_L2, DescendingPreset
 
 __all__ = ["ListNet"]
 
 
-class ListNet(LinearPreset):
+class ListNet(DescendingPreset):
     """ListNet: cross entropy between the distributions of who is first, by the labels and by the scores.
 
     Cao, Qin, Liu, Tsai, Li: Learning to rank: from pairwise approach to listwise approach. ICML 2007.
@@ -22,6 +22,12 @@ class ListNet(LinearPreset):
         Places compared; 1 as in the paper's experiments. See :class:`podium.losses.ListNetLoss`.
     temperature : float
         Divides the grades before they become a distribution: below 1, the best documents matter more.
+    phi, divergence : str
+        What turns scores into a distribution, and what is measured between the two: see
+        :class:`podium.losses.ListNetLoss`.
+
+    As printed in the paper: ``ListNet(optimizer="sgd", learning_rate=…, max_iter=…, l2=0)`` with an ``eval_set`` that
+    chooses the number of iterations.
 
     Examples
     --------
@@ -34,10 +40,14 @@ class ListNet(LinearPreset):
 
     k: int = 1
     temperature: float = 1.0
+    phi: str = "exp"
+    divergence: str = "cross-entropy"
 
     def _loss(self) -> Loss:
         seed = seed_of(self.random_state) if self.k > 3 else 0
-        return ListNetLoss(k=self.k, temperature=self.temperature, random_state=seed)
+        return ListNetLoss(
+            k=self.k, temperature=self.temperature, random_state=seed, phi=self.phi, divergence=self.divergence
+        )
 
 
 METHODS.add("listnet", ListNet, "cross entropy of who is first", "Cao et al., ICML 2007", "listwise", SMALL_L2)
