@@ -215,7 +215,7 @@ def test_taste_from_who_rated_what(ratings: podium.Ratings) -> None:
     [
         ({"n_factors": -1}, "n_factors must be a whole number"),
         ({"regularization": -0.1}, "regularization must be a finite number"),
-        ({"early_stopping": 1.5}, "share of the ratings"),
+        ({"early_stopping": 1.5}, "early_stopping must be a finite number above 0 and below 1"),
         ({"init": "zero"}, "init must be one of"),
         ({"priors": "all"}, "priors must be one of"),
         ({"loss": "pmop"}, "loss must be one of podium.losses"),

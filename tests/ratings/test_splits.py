@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from podium import Ratings, given_n, held_out_users, leave_one_out, make_ratings, time_split
-from podium.ratings.splits import hold_out, replicates
+from podium.ratings.splits import hold_out
 
 
 @pytest.fixture(scope="module")
@@ -75,11 +75,9 @@ def test_time_split_tests_the_later_ratings_of_known_users() -> None:
 
 
 def test_replicates_are_seeded_and_differ(ratings: Ratings) -> None:
-    first, second = replicates(ratings, "given-n", 2, random_state=7, n=5)
+    first, second, again = (given_n(ratings, 5, random_state=(7, i)) for i in (0, 1, 0))
     assert (first.train.item != second.train.item).any()
-    assert (first.train.item == given_n(ratings, 5, random_state=(7, 0)).train.item).all()
-    with pytest.raises(ValueError, match="not random"):
-        list(replicates(ratings, "time", 2))
+    assert (first.train.item == again.train.item).all()
 
 
 def test_hold_out_leaves_every_user_something() -> None:

@@ -20,8 +20,6 @@ The floor of every table, best-feature and random, is always included.
 Exit code 1 means that a method failed; its row says why, the others are complete.
 """
 
-from __future__ import annotations
-
 import argparse
 from functools import partial
 from pathlib import Path

@@ -40,6 +40,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _facts(ranker: Any) -> dict[str, Any]:
     """Return everything that is shown, as JSON has it."""
+    from podium.experiments.plan.configuration import plain_parameters
+
     origin = ranker.provenance_
     named = {"command", "data", "dataset", "saved", "method"}
     versions = {name: value for name, value in origin.items() if isinstance(value, str) and name not in named}
@@ -48,7 +50,7 @@ def _facts(ranker: Any) -> dict[str, Any]:
     further = {name: value for name, value in origin.items() if name not in named | versions.keys()}
     return {
         "method": _method(ranker, origin.get("method")),
-        "settings": {name: _plain(value) for name, value in ranker.get_params(deep=False).items()},
+        "settings": plain_parameters(ranker.get_params(deep=False)),
         "training": f"{convergence.message} ({convergence.n_iter} {convergence.step}s)",
         "queries": getattr(ranker, "n_queries_", None),
         "documents": getattr(ranker, "n_documents_", None),
@@ -63,10 +65,6 @@ def _facts(ranker: Any) -> dict[str, Any]:
         "kind": kind,
         "features": importances,
     }
-
-
-def _plain(value: Any) -> Any:
-    return value if value is None or isinstance(value, bool | int | float | str) else repr(value)
 
 
 def _method(ranker: Any, name: Any) -> str:

@@ -46,6 +46,7 @@ class Fields:
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
+        cls._limits = {k: v for base in reversed(cls.__mro__) for k, v in base.__dict__.get("_limits", {}).items()}
         if "__init__" not in cls.__dict__:
             cls.__init__ = _constructor(_parameters(cls))  # type: ignore[method-assign]
         cls.__doc__ = with_inherited_parameters(cls)
@@ -75,7 +76,7 @@ def _parameters(cls: type) -> list[Parameter]:
         if not str(annotation).startswith(("ClassVar", "typing.ClassVar")):
             default = cls.__dict__.get(name, Parameter.empty)
             if isinstance(default, Limited):
-                cls._limits = {**cls._limits, name: default}  # type: ignore[attr-defined]
+                cls._limits[name] = default  # type: ignore[attr-defined]
                 default = default.default
                 setattr(cls, name, default)
             own.append(Parameter(name, Parameter.POSITIONAL_OR_KEYWORD, default=default, annotation=annotation))

@@ -100,12 +100,11 @@ def require_number(
         raise ValueError(f"{name} must be a finite number{told and ' '}{told}; got {value!r}")
 
 
-def require_count(name: str, value: Any, *, at_least: int = 1, optional: bool = False) -> None:
-    """Raise unless ``value`` is a whole number of at least ``at_least``, or None where it is optional."""
-    if value is None and optional:
-        return
-    if not isinstance(value, Integral) or isinstance(value, bool) or value < at_least:
-        raise ValueError(f"{name} must be a whole number of at least {at_least}; got {value!r}")
+def require_count(name: str, value: Any, *, at_least: int = 1, at_most: float = inf) -> None:
+    """Raise unless ``value`` is a whole number within its bounds."""
+    if not isinstance(value, Integral) or isinstance(value, bool) or not at_least <= value <= at_most:
+        highest = f" and at most {at_most}" if isfinite(at_most) else ""
+        raise ValueError(f"{name} must be a whole number of at least {at_least}{highest}; got {value!r}")
 
 
 def choice(default: str | None, *others: str | None) -> Any:
@@ -118,6 +117,6 @@ def number(default: float | None, *, optional: bool = False, **bounds: Any) -> A
     return Limited(default, partial(require_number, **bounds), optional or default is None)
 
 
-def count(default: int | None, *, optional: bool = False, at_least: int = 1) -> Any:
+def count(default: int | None, *, optional: bool = False, **bounds: Any) -> Any:
     """Return a parameter's default, to declare that it is a whole number; None is allowed if it is that."""
-    return Limited(default, partial(require_count, at_least=at_least), optional or default is None)
+    return Limited(default, partial(require_count, **bounds), optional or default is None)

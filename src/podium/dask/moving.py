@@ -1,7 +1,5 @@
 """Moving queries between partitions: those that a border cuts, or all of them to new borders."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any

@@ -1,7 +1,5 @@
 """Queries read by the workers of a cluster, from files or from a Dask data frame."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy

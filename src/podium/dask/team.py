@@ -1,7 +1,5 @@
 """Workers that grow something together: each has a state, all are called at the same time, none can be replaced."""
 
-from __future__ import annotations
-
 import socket
 import time
 from collections.abc import Callable, Sequence

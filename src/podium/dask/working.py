@@ -1,7 +1,5 @@
 """What runs on workers, beside the parts."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy

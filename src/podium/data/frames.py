@@ -77,7 +77,7 @@ def require_numbers(column: Any, hint: str = "") -> None:
         return
     # Others, such as dates, are no numbers whatever their values; and polars ends in a panic at some of these.
     texts = column.dtype in (narwhals.String, narwhals.Categorical, narwhals.Enum, narwhals.Object)
-    bad = [row for row, value in enumerate(column) if value is not None and not _is_number(value)] if texts else []
+    bad = [row for row, value in enumerate(column) if value is not None and not is_number(value)] if texts else []
     if not bad:
         raise ValueError(f"column {column.name!r} holds {column.dtype}, not numbers{hint}")
     raise ValueError(
@@ -86,7 +86,7 @@ def require_numbers(column: Any, hint: str = "") -> None:
     )
 
 
-def _is_number(value: Any) -> bool:
+def is_number(value: Any) -> bool:
     try:
         float(value)
     except (TypeError, ValueError):

@@ -1,7 +1,5 @@
 """Some queries of a data set, whose rows stay where they are: folds of large data are numbers of rows, not copies."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path

@@ -229,6 +229,11 @@ class Queries:
         rows = np.repeat(self.offsets[chosen] - offsets[:-1], sizes) + np.arange(offsets[-1])
         return self._selected(rows, offsets, self.qids[chosen])
 
+    def only(self, documents: np.ndarray) -> Self:
+        """Return the queries with some of their documents, chosen by a mask in grouped order; a query may keep none."""
+        ends = np.concatenate(([0], np.cumsum(documents)))[self.offsets]
+        return self._selected(np.flatnonzero(documents), ends, self.qids)
+
     def between(self, first: int, stop: int) -> Self:
         """Return the queries numbered ``first`` to ``stop − 1``; dense features and labels are not copied."""
         start, end = int(self.offsets[first]), int(self.offsets[stop])

@@ -253,13 +253,14 @@ def concatenated(parts: Sequence[Queries]) -> Queries:
         return first
     if any(part.preferences is not None for part in parts):
         raise ValueError("queries with preferences instead of labels stay in the partitions in which they are")
+    ids: Any = [part.document_ids for part in parts]
     stack = sparse.vstack if any(part.is_sparse for part in parts) else np.concatenate
     features = stack([part.features for part in parts])
     together = Queries(
         features if isinstance(features, np.ndarray) else features.tocsr(),
         np.concatenate([part.labels for part in parts]) if first.has_labels else None,
         sizes=np.concatenate([part.sizes for part in parts]),
-        document_ids=None if first.document_ids is None else np.concatenate([part.document_ids for part in parts]),
+        document_ids=None if any(own is None for own in ids) else np.concatenate(ids),
         feature_names=first.feature_names,
     )
     together.qids = np.concatenate([part.qids for part in parts])

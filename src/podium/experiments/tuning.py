@@ -9,10 +9,11 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from podium.core.later import polars
 from podium.core.random_state import RandomState, seed_of
 from podium.core.user_objects import import_user_object, is_user_object
 from podium.data.queries import Queries
@@ -37,9 +38,6 @@ from podium.metrics import metric as find_metric
 from podium.metrics.telling import first_that_tells
 from podium.numerics.blas import quiet_blas
 from podium.rankers.methods import METHODS, accepted
-
-if TYPE_CHECKING:
-    import polars
 
 __all__ = ["tune"]
 
@@ -176,8 +174,6 @@ class Tuning:
 
     def frame(self) -> polars.DataFrame:
         """Return one row per trial."""
-        import polars
-
         name = f"{self.metric.name} on validation"
         rows = [
             {

@@ -11,14 +11,7 @@ from typing import Any
 
 from podium.version import __version__
 
-_LIBRARIES = {
-    "numpy": "numpy",
-    "scipy": "scipy",
-    "numba": "numba",
-    "sklearn": "scikit-learn",
-    "lightgbm": "lightgbm",
-    "torch": "torch",
-}
+_LIBRARIES = {name: name for name in ("numpy", "scipy", "numba", "lightgbm", "torch")} | {"sklearn": "scikit-learn"}
 """Names of modules and of the packages that hold them."""
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from podium.core.parameters import choice, count, number
 from podium.losses.base import Derivatives, Kernel, LabeledLists, Loss, OneList, njit, own
 from podium.losses.listnet_divergences import DIVERGENCES, PHIS, listnet_divergence, log_phis
-from podium.losses.listnet_prefixes import listnet_prefixes, prepare_prefixes
+from podium.losses.listnet_prefixes import cross_entropy, listnet_prefixes, prepare_prefixes
 from podium.numerics.elementary import FAST, exp, log
 from podium.numerics.pool import share
 
@@ -194,16 +194,8 @@ def listnet_top_k(given: OneList, prepared: Any, out: Derivatives) -> float:
     """
     n, k = len(given.scores), prepared[2]
     target, logits = own(prepared[0], given), own(prepared[1], given)
-    gradient, curvature = out.gradient, out.curvature
     x, drawn = given.scores.astype(np.float64), np.zeros(n)
-    value = _log_sums(x, logits, k, drawn)
-    for i in range(n):
-        value -= target[i] * x[i]
-        gradient[i] = drawn[i] - target[i]
-    for i in range(len(curvature)):
-        # Each place contributes the mean of p(1 − p), which is at most this for a given sum of all p.
-        curvature[i] = drawn[i] * (1.0 - drawn[i] / k)
-    return value
+    return cross_entropy(_log_sums(x, logits, k, drawn), x, target, drawn, k, out)
 
 
 @njit(error_model="numpy")

@@ -176,10 +176,18 @@ def listnet_prefixes(given: OneList, prepared: Any, out: Derivatives) -> float:
     n, target = len(given.scores), own(all_targets, given)
     x, drawn = given.scores.astype(np.float64), np.zeros(n)
     value = _expected_log_sums(x, given.query, prefixes, drawn)
-    k = min(prefixes.k, n)
-    for i in range(n):
+    return cross_entropy(value, x, target, drawn, min(prefixes.k, n), out)
+
+
+@njit(error_model="numpy")
+def cross_entropy(
+    value: float, x: np.ndarray, target: np.ndarray, drawn: np.ndarray, k: int, out: Derivatives
+) -> float:
+    """Return F(x) − ⟨target, x⟩, given F(x) and its slopes ``drawn``; fill in the derivatives."""
+    for i in range(len(x)):
         value -= target[i] * x[i]
         out.gradient[i] = drawn[i] - target[i]
     for i in range(len(out.curvature)):
-        out.curvature[i] = drawn[i] * max(1.0 - drawn[i] / k, 0.0)  # as in listnet_top_k
+        # Each place contributes the mean of p(1 − p), which is at most this for a given sum of all p.
+        out.curvature[i] = drawn[i] * max(1.0 - drawn[i] / k, 0.0)
     return value

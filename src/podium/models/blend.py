@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.base import clone
 
 from podium.core.arrays import Arrays, named_under, require_array
-from podium.core.parameters import require_choice, require_count
+from podium.core.parameters import count, require_choice
 from podium.core.random_state import consecutive_seeds
 from podium.data.queries import Queries
 from podium.metrics import metric
@@ -69,7 +69,7 @@ class Blend(BaseRanker):
 
     members: Sequence[Any]
     weights: Sequence[float] | str | None = None
-    repeats: int = 1
+    repeats: int = count(1)
 
     normalize: ClassVar[None] = None  # type: ignore[misc]
     random_state: ClassVar[None] = None  # type: ignore[misc]
@@ -78,7 +78,6 @@ class Blend(BaseRanker):
     weights_: np.ndarray
 
     def _train(self, given: TrainingInput) -> Fit:
-        require_count("repeats", self.repeats)
         copies = [[(name, copy) for copy in self._copies(ranker)] for name, ranker in self._named()]
         named = [fit for fits in copies for fit in fits]
         given_weights = self._given_weights(len(copies), given)

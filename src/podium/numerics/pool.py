@@ -114,15 +114,18 @@ def threads(n: int) -> Iterator[None]:
         _limit.reset(token)
 
 
+def available_cores() -> int:
+    """Return the number of cores this process may use: under a scheduler or in a container, perhaps not all."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
 @cache
 def _available() -> int:
-    try:
-        cores = len(os.sched_getaffinity(0))
-    except AttributeError:  # not on this platform
-        cores = os.cpu_count() or 1
     names = ("PODIUM_NUM_THREADS",) if "PODIUM_NUM_THREADS" in os.environ else ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS")
     limits = [os.environ[name] for name in names if name in os.environ]
-    return max(1, min([cores, *(int(limit) for limit in limits if limit.isdecimal())]))
+    return max(1, min([available_cores(), *(int(limit) for limit in limits if limit.isdecimal())]))
 
 
 @cache

@@ -1,7 +1,5 @@
 """Models in which documents arrive at independent times and are ranked by them: Plackett-Luce, and Gaussian scores."""
 
-from __future__ import annotations
-
 from functools import cached_property
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What a distribution over the rankings of one list, ties included, can be asked."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """BoltzRank: a Boltzmann distribution over rankings, exact for short lists, from Markov chains for longer ones."""
 
-from __future__ import annotations
-
 from functools import cached_property
 
 import numpy as np

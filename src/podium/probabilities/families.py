@@ -1,7 +1,5 @@
 """Which distribution over rankings a loss stands for."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """PMOP: ordered partitions. The arithmetic potential is exact, the geometric one is drawn."""
 
-from __future__ import annotations
-
 from functools import cached_property
 
 import numpy as np

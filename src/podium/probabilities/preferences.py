@@ -1,7 +1,5 @@
 """Models of pairs and of sets of preferences: PairTies and StructRank. They say nothing of whole rankings."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, NoReturn
 

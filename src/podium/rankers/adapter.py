@@ -81,8 +81,7 @@ class AdaptedRanker(BaseRanker):
         estimator = clone(self.estimator, safe=False)
         if self.random_state is not None and "random_state" in estimator.get_params():
             estimator.set_params(random_state=int(as_generator(self.random_state).integers(2**31 - 1)))
-        self._standardize(self._within_query(given.queries), self._scorer())
-        queries = self._as_trained(given.queries)
+        queries, _ = self._prepared(given)
         taken = inspect.signature(estimator.fit).parameters
         options = _group_options(taken, queries, given.query_weight)
         if given.validation is not None:

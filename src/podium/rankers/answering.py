@@ -1,7 +1,5 @@
 """Base class of rankers whose model may be a probability: likelihoods, and probabilities as answers."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

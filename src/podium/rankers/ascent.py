@@ -3,8 +3,6 @@
 Metzler, Croft: Linear feature-based models for information retrieval. Information Retrieval 10, 2007.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 

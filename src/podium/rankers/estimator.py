@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from podium.core.arrays import Arrays, named_under
-from podium.core.parameters import require_choice
+from podium.core.parameters import choice
 from podium.core.random_state import RandomState, as_generator
 from podium.data.normalize import WITHIN_QUERY
 from podium.data.preferences import Preferences
@@ -40,8 +40,6 @@ if TYPE_CHECKING:
     from podium.rankers.explaining.explanation import Explanation
 
 __all__ = ["BaseRanker"]
-
-NORMALIZATIONS = (None, "robust", "standard", *WITHIN_QUERY)
 
 
 class BaseRanker(AnsweringEstimator):
@@ -76,7 +74,7 @@ class BaseRanker(AnsweringEstimator):
     __metadata_request__predict = {"qid": True}  # noqa: RUF012
     __metadata_request__score = {"qid": True}  # noqa: RUF012
 
-    normalize: str | None = "robust"
+    normalize: str | None = choice("robust", None, "standard", *WITHIN_QUERY)
     random_state: RandomState = None
     verbose: int = 0
 
@@ -137,7 +135,7 @@ class BaseRanker(AnsweringEstimator):
             require_remote_trainer(self)
         if len(queries) == 0 or queries.n_documents == 0:
             raise ValueError("0 sample(s): there is no document to learn from, and a minimum of 1 is required.")
-        require_choice("normalize", self.normalize, NORMALIZATIONS)
+        self.check_parameters()
         start = None if init is None else self._start(init, queries)
         self._set_features(queries)
         self._check(queries, X)
@@ -160,14 +158,13 @@ class BaseRanker(AnsweringEstimator):
     def _train(self, given: TrainingInput) -> Fit:
         loss, scorer = self._loss(), self._scorer()
         assert loss is not None
-        queries = self._within_query(given.queries)
-        folded = self._standardize(queries, scorer, given.init)
+        queries, folded = self._prepared(given)
         if given.init is not None:
             loss = given.init.continued(loss)
         problem = Problem(
             loss=loss,
             scorer=scorer,
-            queries=self._standardized(queries),
+            queries=queries,
             query_weight=given.query_weight,
             standardization=folded,
             validation=self._validation(given),
@@ -311,10 +308,11 @@ class BaseRanker(AnsweringEstimator):
     def _within_query(self, queries: Any) -> Any:
         return rescaled(queries, self.normalize) if self.normalize in WITHIN_QUERY else queries
 
-    def _standardize(self, queries: Any, scorer: Scorer, init: Start | None = None) -> Standardization | None:
-        """Learn the standardization, if there is to be one; return what of it the scorer takes into its model."""
-        self.standardization_, folded = learned_standardization(self.normalize, queries, scorer, init)
-        return folded
+    def _prepared(self, given: TrainingInput) -> tuple[Any, Standardization | None]:
+        """Learn the scale of features; return the training queries with it, and what of it the model takes in."""
+        queries = self._within_query(given.queries)
+        self.standardization_, folded = learned_standardization(self.normalize, queries, self._scorer(), given.init)
+        return self._standardized(queries), folded
 
     def _standardized(self, queries: Any) -> Any:
         return queries if self.standardization_ is None else self.standardization_.apply(queries)

@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from statistics import median_low
-from typing import Any
 
 from sklearn.base import clone
 
@@ -10,18 +9,18 @@ from podium.core.random_state import consecutive_seeds
 from podium.rankers.estimator import BaseRanker
 from podium.rankers.inputs import TrainingInput
 from podium.scorers.trees.model import TreesModel
-from podium.training.base import Convergence, Fit, Progress
+from podium.training.base import Convergence, Fit, NotedCallback
 
 
 def repeated_fit(ranker: BaseRanker, given: TrainingInput, repeats: int) -> Fit:
     """Return the mean of fits with consecutive seeds; those after an interruption are left out."""
-    told = _Told(given.callback)
+    callback = NotedCallback(given.callback)
     fits: list[Fit] = []
     for seed in consecutive_seeds(ranker.random_state, repeats):
         one = clone(ranker).set_params(repeats=1, random_state=seed)
         one.standardization_ = None
-        fit = one._train(replace(given, callback=told))
-        ended = told.stopped or fit.convergence.interrupted
+        fit = one._train(replace(given, callback=callback))
+        ended = callback.stopped or fit.convergence.interrupted
         if not (ended and fits):  # one that was cut short would spoil the mean
             fits.append(fit)
         if ended:
@@ -42,14 +41,3 @@ def _history(fits: list[Fit], interrupted: bool) -> Convergence:
         best_iter=min(median_low(known), first.n_iter) if known else None,
         interrupted=interrupted,
     )
-
-
-class _Told:
-    """The user's callback, and whether it asked to stop."""
-
-    def __init__(self, callback: Any) -> None:
-        self.callback, self.stopped = callback, False
-
-    def __call__(self, progress: Progress) -> bool:
-        self.stopped = self.callback is not None and self.callback(progress) is True
-        return self.stopped

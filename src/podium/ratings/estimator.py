@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from podium.core.arrays import Arrays, named_under
-from podium.core.parameters import require_choice, require_count
+from podium.core.parameters import choice, require_count
+from podium.core.random_state import RandomState
 from podium.data.queries import Queries
 from podium.metrics.definition import Metric
 from podium.metrics.definition import metric as find_metric
@@ -26,7 +27,6 @@ __all__ = ["RatingRanker"]
 
 RATING_METHODS = MethodTable()
 """The methods that learn from ratings. Each is added beside the class that implements it."""
-COLD = ("average", "error")
 RatingData = Ratings | tuple[ArrayLike, ArrayLike, ArrayLike]
 """Ratings, or (users, items, values)."""
 
@@ -68,7 +68,7 @@ class RatingRanker(FittedEstimator):
     n_iter_ : the number of iterations
     """
 
-    cold: str = "average"
+    cold: str = choice("average", "error")
 
     model_: FactorModel
     seen_: Ratings
@@ -95,7 +95,7 @@ class RatingRanker(FittedEstimator):
         callback : function of a :class:`podium.training.Progress`, optional
             Called after each iteration or epoch; returning True stops the training.
         """
-        require_choice("cold", self.cold, COLD)
+        self.check_parameters()
         beside: tuple[Any, ...] = ()
         if isinstance(ratings, RemoteRatings):
             self._require_remote()
@@ -252,6 +252,22 @@ class RatingRanker(FittedEstimator):
         if (len(self.model_.user_factors), len(self.model_.item_factors)) != (len(users), len(items)):
             raise ValueError(f"the model's factors are not those of its {len(users)} users and {len(items)} items")
         super()._restore_fit(fitted, arrays)
+
+
+class IterativeRatingRanker(RatingRanker):
+    """A ranker whose factors start at random and are improved step by step.
+
+    Parameters
+    ----------
+    random_state : int or numpy.random.Generator, optional
+        Draws the first factors.
+    verbose : int
+        1 prints every step.
+    """
+
+    cold: str = "average"
+    random_state: RandomState = None
+    verbose: int = 0
 
 
 def solved(model: FactorModel) -> Fit:

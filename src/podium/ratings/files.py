@@ -6,18 +6,17 @@ import csv
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from podium.core.later import polars as pl
 from podium.core.texts import text_array
+from podium.data.frames import is_number
 from podium.data.io.files import FilePath, decoded, read_bytes
 from podium.data.io.parquet import parquet_columns, read_parquet
 from podium.data.io.tables import integers_if_plain, naming
 from podium.ratings.data import Ratings
-
-if TYPE_CHECKING:
-    import polars
 
 __all__ = ["read_ratings"]
 
@@ -79,7 +78,7 @@ class _TextFile:
         fields = _fields(first, self._separator)
         if head is not None and len(fields) < 3:
             raise ValueError(f"{path}:{self._lines()[0]}: {self._expected} found {len(fields)} fields")
-        self._has_header = columns is not None or (head is not None and not _is_number(fields[2]))
+        self._has_header = columns is not None or (head is not None and not is_number(fields[2]))
         self.table = self._split(max(len(fields), 3))
         wanted = list(range(min(4, self.table.width)))
         if columns is not None:
@@ -104,8 +103,6 @@ class _TextFile:
         return text_array(ids.to_list()) if ids is texts else ids.to_numpy()
 
     def numbers(self, column: int) -> np.ndarray:
-        import polars as pl
-
         texts = self.table.to_series(column)
         values = texts.str.strip_chars().cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy()
         bad = np.flatnonzero(~np.isfinite(values))
@@ -114,9 +111,7 @@ class _TextFile:
             raise self._error(row, f"the {_PARTS[column]} {texts[row] or ''!r} is not a finite number")
         return values
 
-    def _split(self, width: int) -> polars.DataFrame:
-        import polars as pl
-
+    def _split(self, width: int) -> pl.DataFrame:
         text, separator = self._text, self._separator
         if separator == " ":
             text = b"\n".join(b" ".join(line.split()) for line in text.split(b"\n"))
@@ -169,11 +164,3 @@ def _fields(line: str, separator: str) -> list[str]:
     if len(separator) == 1 and '"' in line:  # a quoted field may hold the separator
         return next(csv.reader([line], delimiter=separator))
     return line.split(None if separator == " " else separator)
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True

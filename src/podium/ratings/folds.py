@@ -9,7 +9,7 @@ ratings, so the chosen ranker is fitted again on all of them before it scores th
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import clone
@@ -21,10 +21,10 @@ from podium.experiments.plan.sources import Parts
 from podium.metrics.definition import Metric
 from podium.ratings.data import Ratings
 from podium.ratings.estimator import RatingRanker
-from podium.ratings.splits import PROTOCOLS, RatingSplit, hold_out
+from podium.ratings.splits import RatingSplit, given_n, held_out_users, hold_out, time_split
 from podium.training.base import Convergence
 
-STUDIED = ("given-n", "held-out-users", "time")
+STUDIED: dict[str, Any] = {"given-n": given_n, "held-out-users": held_out_users, "time": time_split}
 """Protocols that leave lists to rank (leave-one-out leaves one item per user)."""
 HELD_OUT = 0.3
 """Share of each user's training ratings that is held out to choose hyper-parameters."""
@@ -44,7 +44,7 @@ class RatingProtocol:
     average: ClassVar[Average] = "repeats"
 
     def __post_init__(self) -> None:
-        require_choice("protocol", self.name, STUDIED)
+        require_choice("protocol", self.name, tuple(STUDIED))
         for field in ("n", "replicates", "min_test"):
             require_count(field, getattr(self, field))
         if self.name == "time" and self.replicates > 1:
@@ -73,7 +73,7 @@ class RatingProtocol:
     def split(self, ratings: Ratings, random_state: Sequence[int]) -> RatingSplit:
         """Divide the ratings."""
         drawn = {"n": self.n, "min_test": self.min_test, "random_state": random_state}
-        return PROTOCOLS[self.name](ratings, **({} if self.name == "time" else drawn))
+        return STUDIED[self.name](ratings, **({} if self.name == "time" else drawn))
 
 
 class RatingSource:

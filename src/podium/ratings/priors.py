@@ -37,6 +37,7 @@ def fitted_prior(prior: RatingRanker, ratings: Ratings) -> RatingRanker:
     if not isinstance(prior, RatingRanker):
         raise ValueError(f"priors must be rankers of ratings, such as podium.ItemMean(); got {prior!r}")
     ranker: RatingRanker = clone(prior)
+    ranker.check_parameters()
     ranker.seen_ = ratings
     with quiet_blas():
         return ranker._set_fit(ranker._train(ratings))

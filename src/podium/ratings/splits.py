@@ -4,14 +4,14 @@ Every protocol draws with a seed, counts the users that it has to leave out, and
 divides.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from podium.core.parameters import require_choice, require_count
-from podium.core.random_state import RandomState, as_generator, seed_of
+from podium.core.random_state import RandomState, as_generator
 from podium.data.grouping import places_within
 from podium.ratings.data import Ratings
 
@@ -132,35 +132,6 @@ def time_split(ratings: Ratings, test_size: float = 0.2, *, at: Any = None) -> R
         raise ValueError(f"no user has ratings both before and from {at} on")
     n_dropped = int((tested & ~known).sum())
     return RatingSplit(train.take_users(known), test.take_users(known & tested), n_dropped_users=n_dropped)
-
-
-PROTOCOLS: dict[str, Callable[..., RatingSplit]] = {
-    "given-n": given_n,
-    "held-out-users": held_out_users,
-    "leave-one-out": leave_one_out,
-    "time": time_split,
-}
-
-
-def replicates(
-    ratings: Ratings,
-    protocol: str | Callable[..., RatingSplit] = "given-n",
-    n_replicates: int = 10,
-    random_state: RandomState = 0,
-    **options: Any,
-) -> Iterator[RatingSplit]:
-    """Yield splits by the same protocol with different seeds: number i has the seed (random_state, i)."""
-    require_count("n_replicates", n_replicates)
-    if isinstance(protocol, str):
-        require_choice("protocol", protocol, tuple(PROTOCOLS))
-        protocol = PROTOCOLS[protocol]
-    if protocol is time_split:
-        if n_replicates > 1:
-            raise ValueError("a split by time is not random: there is only one replicate")
-        yield time_split(ratings, **options)
-    else:
-        seed = seed_of(random_state)
-        yield from (protocol(ratings, random_state=(seed, i), **options) for i in range(n_replicates))
 
 
 def hold_out(ratings: Ratings, share: float = 0.2, random_state: Seed = 0) -> tuple[Ratings, Ratings]:

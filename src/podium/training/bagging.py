@@ -10,7 +10,7 @@ from podium.scorers.growing import Growable, GrowthStart
 from podium.training.base import Fit, Problem, Trainer, mean_of_defined
 from podium.training.boosted_lists import BoostedLists
 from podium.training.boosting import best_constant, unit_scale
-from podium.training.monitor import Watch, warn_not_converged
+from podium.training.monitor import Watch
 
 __all__ = ["Bagging"]
 
@@ -44,34 +44,21 @@ class Bagging(Trainer):
         lists = BoostedLists([queries], [problem.bind_loss()], scorer.curvature and problem.loss.has_curvature)
         constant = 0.0 if problem.loss.shift_invariant else best_constant(lambda c: lists.slope(c, parameters))
         validation = [] if problem.validation is None else [problem.validation.queries]
-        message, interrupted = f"grew the {scorer.n_trees} trees asked for", False
         bag = _Bag(problem, scorer.query_fraction)
         with quiet_blas(), closing(lists):
             lists.grow(validation, GrowthStart(0.0, int(problem.rng.integers(2**31 - 1))), scorer)
             start = np.full(queries.n_documents, constant, np.float32)
-            try:
+            with watch.interruptible("bagging"):
                 while len(watch.losses) < scorer.n_trees and watch.reason is None:
                     found = lists.evaluate(None, len(watch.losses), parameters, scores=start)
                     lists.weigh(bag.draw())
                     if not lists.add_tree(unit_scale(found, lists.newton)) and watch.losses:
-                        message = "no split improves the loss"
+                        watch.end("no split improves the loss")
                         break
                     judged = None if problem.validation is None else lists.judge(problem.validation.metric)
                     watch.record(found.value, None if judged is None else mean_of_defined(np.concatenate(judged)))
-            except KeyboardInterrupt:
-                if not watch.losses:
-                    raise
-                interrupted, message = True, f"interrupted after {len(watch.losses)} trees, which are kept"
-                warn_not_converged(f"bagging: {message}")
             model = lists.growth.mean(len(watch.losses), constant)
-        history = watch.convergence(
-            None,
-            watch.reason or message,
-            n_evaluations=len(watch.losses),
-            best=False,
-            interrupted=interrupted,
-        )
-        return Fit(model, parameters, history)
+        return Fit(model, parameters, watch.convergence(f"grew the {scorer.n_trees} trees asked for", best=False))
 
 
 class _Bag:

@@ -36,6 +36,18 @@ Callback = Callable[[Progress], Any] | None
 """Told of each iteration; it stops the run by returning True."""
 
 
+@dataclass(slots=True)
+class NotedCallback:
+    """The user's callback for several runs, and whether it asked to stop."""
+
+    callback: Callback
+    stopped: bool = False
+
+    def __call__(self, progress: Progress) -> bool:
+        self.stopped = self.callback is not None and self.callback(progress) is True
+        return self.stopped
+
+
 @dataclass(frozen=True, slots=True)
 class Validation:
     """Validation queries, and the metric that judges a model on them (higher is better)."""

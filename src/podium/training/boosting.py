@@ -15,7 +15,7 @@ from podium.scorers.growing import Growable, GrowthStart
 from podium.training.base import Fit, Problem, Trainer, mean_of_defined
 from podium.training.boosted_lists import BoostedLists, Evaluation
 from podium.training.boosting_team import BoostingTeam
-from podium.training.monitor import Watch, warn_not_converged
+from podium.training.monitor import Watch
 
 __all__ = ["Boosting"]
 
@@ -55,33 +55,24 @@ class Boosting(Trainer, works_remotely=True):
         with quiet_blas():
             run = _BoostingRun(problem, scorer.for_data(problem.queries, validated=problem.validation is not None))
             with closing(run.lists):
-                try:
-                    converged, message = _grow(run, watch)
-                except KeyboardInterrupt:
-                    if not watch.losses:
-                        raise
-                    converged, message = False, f"interrupted after {len(watch.losses)} trees, which are kept"
-                    warn_not_converged(f"boosting: {message}")
+                with watch.interruptible("boosting"):
+                    _grow(run, watch)
                 best = self.select == "best" and watch.best_iter is not None
                 n_trees = watch.best_iter if best and watch.best_iter else len(watch.losses)
                 model = run.lists.model(n_trees)
-        convergence = watch.convergence(
-            converged, message, n_evaluations=run.n_evaluations, best=best, interrupted=converged is False
-        )
+        grown = f"grew the {run.n_trees} trees asked for"
+        convergence = watch.convergence(grown, best=best, n_evaluations=run.n_evaluations)
         return Fit(model, run.parameters[n_trees], convergence)
 
 
-def _grow(run: _BoostingRun, watch: Watch) -> tuple[bool | None, str]:
-    """Grow trees until there is a reason to stop; return whether training converged, and the reason."""
-    while len(watch.losses) < run.n_trees:
+def _grow(run: _BoostingRun, watch: Watch) -> None:
+    """Grow trees until there is a reason to stop."""
+    while len(watch.losses) < run.n_trees and watch.reason is None:
         found_split = run.add_tree()
         if found_split or not watch.losses:  # a first tree without a split is kept: it gives the constant score
             watch.record(run.loss, run.judge())
         if not found_split:
-            return True, "no split improves the loss any more"
-        if watch.reason is not None:
-            return watch.out_of_patience or None, watch.reason
-    return None, f"grew the {run.n_trees} trees asked for"
+            watch.end("no split improves the loss any more", converged=True)
 
 
 class _BoostingRun:

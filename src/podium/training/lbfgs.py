@@ -79,31 +79,27 @@ class LBFGS(Trainer, needs_gradient=True, works_remotely=True):
                         "gtol": self.gradient_tolerance,
                     },
                 )
-                message, status, interrupted = str(result.message), int(result.status), False
+                status = int(result.status)
                 end = split.join(result.x)
             except KeyboardInterrupt:
-                message, status, interrupted = "interrupted; the parameters reached so far are kept", 2, True
+                monitor.interrupted = True
+                monitor.end("interrupted; the parameters reached so far are kept", converged=False)
                 end = start if monitor.last is None else monitor.last
         monitor.last = end
-        if status == 2 and not interrupted and not monitor.losses and problem.init is None:
+        rounded = not monitor.interrupted and status == 2
+        if rounded and not monitor.losses and problem.init is None:
             steepest = float(np.abs(function(start)[1]).max())
             raise ValueError(
                 f"training could not take a first step from a slope of {steepest:.3g}: rescale the features, by "
                 + advice('normalize="robust" for example', "--normalize robust for example")
             )
-        converged: bool | None = status == 0
-        if status == 2 and not interrupted and _at_rounding(monitor.losses):
-            message, converged = "the objective can be improved no further within rounding", True
-        if monitor.reason is not None:
-            message, converged = monitor.reason, monitor.out_of_patience or None
-        if converged is False:
-            warn_not_converged(f"L-BFGS did not converge in {len(monitor.losses)} iterations: {message}")
-        return monitor.fit(
-            monitor.convergence(
-                converged, message, n_evaluations=function.n_evaluations, best=best, interrupted=interrupted
-            ),
-            best=best,
-        )
+        if monitor.reason is None and rounded and _at_rounding(monitor.losses):
+            monitor.end("the objective can be improved no further within rounding", converged=True)
+        if monitor.reason is None:
+            monitor.end(str(result.message), converged=status == 0)
+        if monitor.converged is False:
+            warn_not_converged(f"L-BFGS did not converge in {len(monitor.losses)} iterations: {monitor.reason}")
+        return monitor.fit(monitor.convergence(best=best, n_evaluations=function.n_evaluations), best=best)
 
 
 def _at_rounding(losses: list[float]) -> bool:

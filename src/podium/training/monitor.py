@@ -2,6 +2,8 @@
 
 import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import numpy as np
 
@@ -27,8 +29,9 @@ class Watch:
         self.validation: list[float] = []
         self.best_iter: int | None = None
         self.reason: str | None = None
-        """Why the run was stopped here; None if it was not."""
-        self.out_of_patience = False
+        """Why the run ended; None while it goes on, and if it did all its steps."""
+        self.converged: bool | None = None
+        self.interrupted = False
 
     def record(self, loss: float, judged: float | None) -> bool:
         """Record the end of an iteration; return whether the run should stop."""
@@ -43,25 +46,40 @@ class Watch:
             told = "" if judged is None else f"   {self.metric} {judged:.4f}"
             print(f"[podium] {self.step} {len(self.losses):4d}   loss {loss:.6g}{told}", file=sys.stderr)
         if self.callback is not None and self.callback(progress) is True:
-            self.reason = "stopped by the callback"
+            self.end("stopped by the callback")
         elif self.patience and self.best_iter and len(self.losses) - self.best_iter >= self.patience:
-            self.out_of_patience = True
-            self.reason = f"no better {self.metric} on the validation queries for {self.patience} {self.step}s"
+            reason = f"no better {self.metric} on the validation queries for {self.patience} {self.step}s"
+            self.end(reason, converged=True)
         return self.reason is not None
 
-    def convergence(
-        self, converged: bool | None, message: str, *, n_evaluations: int, best: bool, interrupted: bool = False
-    ) -> Convergence:
+    def end(self, reason: str, converged: bool | None = None) -> None:
+        """Note why the run ends, and whether it has converged."""
+        self.reason, self.converged = reason, converged
+
+    @contextmanager
+    def interruptible(self, what: str) -> Iterator[None]:
+        """Let Ctrl-C end the run; what it has reached by then is kept, unless that is nothing."""
+        try:
+            yield
+        except KeyboardInterrupt:
+            if not self.losses:
+                raise
+            self.interrupted = True
+            self.end(f"interrupted after {len(self.losses)} {self.step}s, which are kept", converged=False)
+            warn_not_converged(f"{what}: {self.reason}")
+
+    def convergence(self, otherwise: str = "", *, best: bool, n_evaluations: int | None = None) -> Convergence:
+        """Return the history of the run, with ``otherwise`` as its message if it did all its steps."""
         return Convergence(
-            converged=converged,
-            message=message,
+            converged=self.converged,
+            message=self.reason or otherwise,
             n_iter=len(self.losses),
-            n_evaluations=n_evaluations,
+            n_evaluations=len(self.losses) if n_evaluations is None else n_evaluations,
             losses=tuple(self.losses),
             validation=tuple(self.validation),
             metric=self.metric,
             best_iter=self.best_iter if best else None,
-            interrupted=interrupted,
+            interrupted=self.interrupted,
             step=self.step,
         )
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from podium.core.parameters import count
 from podium.losses.base import Loss
 from podium.scorers.base import Scorer
-from podium.training.base import Fit, Problem, Progress, Trainer
+from podium.training.base import Fit, NotedCallback, Problem, Trainer
 from podium.training.monitor import warn_not_converged
 
 
@@ -53,7 +53,7 @@ class Restarts(Trainer):
         candidates = self.candidates or [(problem.loss, problem.scorer)]
         if len(candidates) > 1 and problem.validation is None:
             raise ValueError(f"choosing between {len(candidates)} settings needs validation queries: give eval_set")
-        callback = _Callback(problem)
+        callback = NotedCallback(problem.callback)
         runs = [
             replace(problem, loss=loss, scorer=scorer, rng=rng, callback=callback)
             for loss, scorer in candidates
@@ -108,18 +108,6 @@ class Restarts(Trainer):
             best_iter=fit.convergence.n_iter,
         )
         return replace(fit, convergence=history)
-
-
-class _Callback:
-    """The problem's own callback; remembers that it asked to stop, which applies to all runs."""
-
-    def __init__(self, problem: Problem) -> None:
-        self.tell = problem.callback
-        self.stopped = False
-
-    def __call__(self, progress: Progress) -> bool:
-        self.stopped = self.tell is not None and self.tell(progress) is True
-        return self.stopped
 
 
 def merit(fit: Fit) -> float:

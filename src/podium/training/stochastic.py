@@ -11,7 +11,7 @@ from podium.core.parameters import choice, count, number
 from podium.numerics.blas import quiet_blas
 from podium.numerics.loop import Training
 from podium.numerics.optimizers import OPTIMIZERS, Optimizer, take_step
-from podium.training.base import Convergence, Fit, Problem, Trainer
+from podium.training.base import Fit, Problem, Trainer
 from podium.training.monitor import Monitor, warn_not_converged
 from podium.training.objective import Objective
 
@@ -83,22 +83,23 @@ class Stochastic(Trainer):
                 run = _StochasticRun(self, problem, rng)
                 run.train()
                 runs.append(run)
-                if run.interrupted:
+                if run.monitor.interrupted:
                     break
         usable = [run for run in runs if run.monitor.last is not None and not run.diverged]
         if not usable:
-            raise ValueError(f"{runs[0].message}; lower learning_rate (now {self.learning_rate:g}), or l2")
+            raise ValueError(f"{runs[0].monitor.reason}; lower learning_rate (now {self.learning_rate:g}), or l2")
         best = usable[0] if len(usable) == 1 else max(usable, key=lambda run: run.merit())
-        if runs[-1].interrupted:
-            warn_not_converged(f"stochastic training: {runs[-1].message}")
-        fit = best.monitor.fit(best.convergence(), best=True)
+        if runs[-1].monitor.interrupted:
+            warn_not_converged(f"stochastic training: {runs[-1].monitor.reason}")
+        history = best.monitor.convergence(f"ran the {self.epochs} epochs asked for", best=True)
+        fit = best.monitor.fit(history, best=True)
         if len(runs) == 1:
             return fit
         history = replace(
-            fit.convergence,
-            message=f"run {runs.index(best) + 1} of {len(runs)} was best: {best.message}",
+            history,
+            message=f"run {runs.index(best) + 1} of {len(runs)} was best: {history.message}",
             n_evaluations=sum(len(run.monitor.losses) for run in runs),
-            interrupted=runs[-1].interrupted,
+            interrupted=runs[-1].monitor.interrupted,
         )
         return replace(fit, convergence=history)
 
@@ -121,8 +122,7 @@ class _StochasticRun:
             self.l1[: len(l1)] = l1
         self.monitor = Monitor(problem, model, patience=settings.patience, step="epoch")
         self.epoch = settings.epoch(self.objective, self.theta, self.l1)
-        self.message = ""
-        self.interrupted = self.diverged = False
+        self.diverged = False
 
     def train(self) -> None:
         try:
@@ -133,15 +133,14 @@ class _StochasticRun:
                 if not (math.isfinite(loss) and largest < LARGEST):
                     self.diverged = True
                     what = f"the loss was {loss}" if not math.isfinite(loss) else f"a parameter reached {largest:.3g}"
-                    self.message = f"diverged in epoch {k + 1}: {what}"
+                    self.monitor.end(f"diverged in epoch {k + 1}: {what}")
                     return
                 if self.monitor.update(self.theta, loss + self.penalty(self.theta)):
-                    self.message = str(self.monitor.reason)
                     return
-            self.message = f"ran the {self.settings.epochs} epochs asked for"
         except KeyboardInterrupt:
-            self.interrupted = True
-            self.message = f"interrupted after {len(self.monitor.losses)} epochs; the best parameters so far are kept"
+            self.monitor.interrupted = True
+            n = len(self.monitor.losses)
+            self.monitor.end(f"interrupted after {n} epochs; the best parameters so far are kept", converged=False)
             if self.monitor.last is None:
                 self.monitor.last = self.objective.initial()
 
@@ -154,15 +153,6 @@ class _StochasticRun:
             return self.monitor.validation[self.monitor.best_iter - 1]
         theta = self.monitor.chosen(best=True)
         return -(self.objective(theta)[0] + float(self.l1 @ np.abs(theta)))
-
-    def convergence(self) -> Convergence:
-        return self.monitor.convergence(
-            False if self.interrupted else self.monitor.out_of_patience or None,
-            self.message,
-            n_evaluations=len(self.monitor.losses),
-            best=True,
-            interrupted=self.interrupted,
-        )
 
 
 @dataclass

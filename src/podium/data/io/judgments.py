@@ -90,14 +90,9 @@ def join_judgments(
     kept = found if unjudged == "drop" else covered[number]
     labels = np.array([grades.get(pair, 0.0) for pair in pairs])
     there = set(pairs)
+    joined = queries.only(kept).with_labels(labels[kept])
     return Joined(
-        queries=Queries(
-            queries.features[kept],
-            labels[kept],
-            qid=queries.qids[number[kept]],
-            document_ids=queries.document_ids[kept],
-            feature_names=queries.feature_names,
-        ),
+        queries=joined.take(joined.sizes > 0),
         n_judged=int(found.sum()),
         unjudged=tuple(pairs[i] for i in np.flatnonzero(~found & covered[number])),
         unjudged_queries=tuple(qids[q] for q in np.flatnonzero(~covered)),

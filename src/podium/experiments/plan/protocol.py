@@ -62,9 +62,7 @@ class RepeatedHoldout:
     average: ClassVar[Average] = "repeats"
 
     def __post_init__(self) -> None:
-        if self.n < 1:
-            raise ValueError(f"repeats must be a whole number from 1 on; got {self.n}")
-        _check_shares(self.test, self.valid)
+        _check_shares(self.test, self.valid, self.n, "repeats")
 
     def __str__(self) -> str:
         return f"holdout:{self.n},{self.test:g},{self.valid:g}"
@@ -107,9 +105,7 @@ class TimeSplit:
     average: ClassVar[Average] = "queries"
 
     def __post_init__(self) -> None:
-        if self.n < 1:
-            raise ValueError(f"windows must be a whole number from 1 on; got {self.n}")
-        _check_shares(self.n * self.test, self.valid)
+        _check_shares(self.n * self.test, self.valid, self.n, "windows")
 
     def __str__(self) -> str:
         return f"time:{self.column or ''},{self.test:g},{self.valid:g},{self.n}"
@@ -188,7 +184,9 @@ def parse_protocol(text: str | Protocol) -> Protocol:
     return made
 
 
-def _check_shares(test: float, valid: float) -> None:
+def _check_shares(test: float, valid: float, n: int, what: str) -> None:
+    if n < 1:
+        raise ValueError(f"{what} must be a whole number from 1 on; got {n}")
     if not (0 < test < 1 and 0 < valid < 1 and test + valid < 1):
         raise ValueError(
             f"test and validation parts are shares of the queries that leave some to train; got {test:g} and {valid:g}"

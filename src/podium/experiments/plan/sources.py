@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
-from scipy import sparse
 
 from podium.data import Queries, make_queries
 from podium.data.indexed import indexed
 from podium.data.io.folds import find_folds, read_fold
 from podium.data.io.formats import is_table, read_file
 from podium.data.io.tables import read_table, read_times
+from podium.data.remote import concatenated
 from podium.experiments.plan.protocol import Average, Described, KFold, Letor, RepeatedHoldout, TimeSplit
 from podium.experiments.plan.protocol import Protocol as Rules
 
@@ -76,7 +76,7 @@ class FolderOfFolds:
                 new = [i for i, qid in enumerate(part.qids) if str(qid) not in seen]
                 seen.update(map(str, part.qids))
                 found += [part.take(new)] if new else []
-        return _joined(found)
+        return concatenated(found)
 
 
 class DealtQueries:
@@ -149,16 +149,6 @@ def _read_timed(path: Path, column: str, columns: Mapping[str, Any]) -> tuple[Qu
 def _demonstration() -> Queries:
     """Return lists with ties, few enough for a first look within a minute, compilation included."""
     return make_queries(n_queries=150, n_documents=40, n_features=20, n_grades=3, random_state=0)
-
-
-def _joined(parts: list[Queries]) -> Queries:
-    if any(part.is_sparse for part in parts):
-        features = sparse.vstack([sparse.csr_matrix(part.features) for part in parts], format="csr")
-    else:
-        features = np.concatenate([part.features for part in parts])
-    qids = np.concatenate([np.asarray(part.qids)[part.query_of_document] for part in parts])
-    labels = np.concatenate([part.labels for part in parts])
-    return Queries(features, labels, qid=qids, feature_names=parts[0].feature_names)
 
 
 def described(queries: Queries, protocol: Described) -> str:

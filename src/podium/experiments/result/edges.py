@@ -1,7 +1,5 @@
 """Settings that were chosen at the end of their grid, beyond which a better one may lie."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from numbers import Real
 from typing import Any

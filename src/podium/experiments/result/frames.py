@@ -7,18 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from podium.core.later import polars
 from podium.experiments.result.summary import MethodSummary, format_parameters
 
 if TYPE_CHECKING:
-    import polars
-
     from podium.experiments.result.comparison import Comparison
 
 
 def table(comparison: Comparison) -> polars.DataFrame:
     """Return one row per method, best first."""
-    import polars
-
     return polars.DataFrame([_flat(comparison, row) for row in comparison.rows], infer_schema_length=None)
 
 
@@ -45,8 +42,6 @@ def _flat(comparison: Comparison, row: MethodSummary) -> dict[str, Any]:
 
 def per_query(comparison: Comparison) -> polars.DataFrame:
     """Return one row per method, seed and test query."""
-    import polars
-
     parts = [
         polars.DataFrame(
             {
@@ -66,8 +61,6 @@ def per_query(comparison: Comparison) -> polars.DataFrame:
 
 def trials(comparison: Comparison) -> polars.DataFrame:
     """Return one row per trial of each search."""
-    import polars
-
     rows = [
         {
             "method": result.method,

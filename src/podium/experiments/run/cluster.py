@@ -7,7 +7,8 @@ from typing import Any, Self
 from podium.experiments.plan.code import code_digest
 from podium.experiments.plan.identity import package_versions
 from podium.experiments.plan.study import TRIAL
-from podium.experiments.run.workers import available_cores, interrupts_held
+from podium.experiments.run.workers import interrupts_held
+from podium.numerics.pool import available_cores
 from podium.version import __version__
 
 LOCAL = "local"

@@ -9,7 +9,8 @@ from typing import Protocol, Self
 
 from podium.experiments.run.cluster import Cluster
 from podium.experiments.run.seal import Viewable, VisibleFold
-from podium.experiments.run.workers import End, InProcess, Outcomes, Tasks, Workers, available_cores
+from podium.experiments.run.workers import End, InProcess, Outcomes, Tasks, Workers
+from podium.numerics.pool import available_cores
 
 
 class Executor(Protocol):

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from podium.experiments.plan.identity import package_versions
-from podium.experiments.run.workers import available_cores
+from podium.numerics.pool import available_cores
 
 
 def surroundings() -> dict[str, Any]:

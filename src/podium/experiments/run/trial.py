@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from podium.data.indexed import IndexedQueries
 from podium.data.queries import Queries
 from podium.experiments.plan.methods import Setting, StudyMethod
 from podium.experiments.run.carrying import carried_over
@@ -126,10 +125,7 @@ def sample(fold: VisibleFold, n_queries: int = 3, n_documents: int = 20) -> Visi
 
 def _head(queries: Queries, n_queries: int, n_documents: int) -> Queries:
     few = queries.take(np.arange(min(n_queries, len(queries))))
-    sizes = np.minimum(few.sizes, n_documents)
-    chosen = np.concatenate([np.arange(start, start + n) for start, n in zip(few.offsets[:-1], sizes, strict=True)])
-    labels = np.arange(len(chosen)) % 3.0 if few.has_labels else None  # real ones might all be equal and teach nothing
-    head = Queries(few.features[chosen], labels, sizes=sizes)
-    if isinstance(few, IndexedQueries):
-        return IndexedQueries.made(head, few.matrix, few.rows[chosen])
-    return head
+    head = few.only(np.arange(few.n_documents) - few.offsets[few.query_of_document] < n_documents)
+    if not head.has_labels:
+        return head
+    return head.with_labels(np.arange(head.n_documents) % 3.0)  # real ones might all be equal and teach nothing

@@ -24,6 +24,7 @@ from typing import Any, Self
 from podium.core.wording import advice
 from podium.experiments.run.seal import VisibleFold
 from podium.experiments.run.shared_folds import SharedFold
+from podium.numerics.pool import available_cores
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +53,6 @@ class Failure:
     error: str
     """One line: the exception's type and message."""
     traceback: str = ""
-
-
-def available_cores() -> int:
-    """Return the number of cores this process may use: under a scheduler or in a container, perhaps not all."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 class InProcess:

@@ -7,8 +7,6 @@ is a process over counts: with N documents left, a document that is the p-th of 
 stays and is the p′-th of N − m, where p − 1 − p′ of the companions were before it: a hypergeometric number.
 """
 
-from __future__ import annotations
-
 import math
 from functools import lru_cache
 from typing import NamedTuple

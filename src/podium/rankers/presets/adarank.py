@@ -4,7 +4,7 @@ from functools import partial
 
 import numpy as np
 
-from podium.core.parameters import require_choice, require_count
+from podium.core.parameters import choice, count
 from podium.data.queries import Queries
 from podium.metrics import Metric, metric
 from podium.rankers.methods import METHODS
@@ -46,12 +46,10 @@ class AdaRank(FeatureBoosting):
 
     metric: str | Metric = "map"
     n_rounds: int = 100
-    repeats: int = 1
-    levels: str = "all"
+    repeats: int = count(1)
+    levels: str = choice("all", "one")
 
     def _weighting(self, queries: Queries, query_weight: np.ndarray) -> Weighting:
-        require_count("repeats", self.repeats)
-        require_choice("levels", self.levels, ("all", "one"))
         both, all_levels = self.direction == "both", self.levels == "all"
         scale = self._scale(queries)
         return MetricWeighting(queries, query_weight, metric(self.metric), scale, both, self.repeats, all_levels)

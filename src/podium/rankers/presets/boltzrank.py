@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from podium.core.parameters import require_number
+from podium.core.parameters import number
 from podium.core.random_state import seed_of
 from podium.data.grouping import places_within
 from podium.data.queries import Queries
@@ -72,12 +72,8 @@ class BoltzRank(RestartedPreset):
     pool: str = "mean"
     l2: float | Sequence[float] = 1e-3
     restarts: int = 10
-    epochs: int = 100
-    batch_size: int = 1
     learning_rate: float = 0.003
-    early_stopping: bool = True
-    patience: int | None = 10
-    subsample_irrelevant: float = 0.0
+    subsample_irrelevant: float = number(0.0, at_least=0, below=1)
 
     searchable: ClassVar[tuple[str, ...]] = ("weight", "hidden", "pair_hidden", "l2")
 
@@ -100,9 +96,6 @@ class BoltzRank(RestartedPreset):
         return super()._settings()
 
     def _trainer(self) -> Trainer:
-        require_number("subsample_irrelevant", self.subsample_irrelevant, at_least=0)
-        if self.subsample_irrelevant >= 1:
-            raise ValueError(f"subsample_irrelevant must be below 1; got {self.subsample_irrelevant!r}")
         trainer = super()._trainer()
         return trainer if self.subsample_irrelevant == 0 else _Subsampled(trainer, self.subsample_irrelevant)
 
@@ -124,15 +117,7 @@ def drop_irrelevant(queries: Queries, share: float, rng: np.random.Generator) ->
     query = queries.query_of_document
     place = places_within(queries.offsets, ~irrelevant, rng.random(queries.n_documents))  # irrelevant ones first
     n_irrelevant = np.bincount(query, irrelevant, minlength=len(queries))
-    keep = ~irrelevant | (place >= np.floor(share * n_irrelevant)[query])
-    fewer = Queries(
-        queries.features[keep],
-        queries.labels[keep],
-        sizes=np.bincount(query[keep], minlength=len(queries)),
-        feature_names=queries.feature_names,
-    )
-    fewer.qids = queries.qids
-    return fewer
+    return queries.only(~irrelevant | (place >= np.floor(share * n_irrelevant)[query]))
 
 
 # Networks are trained to their end, as in the paper, and validation queries choose between runs: the best of all epochs

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from podium.core.parameters import require_count
+from podium.core.parameters import count
 from podium.core.random_state import seed_of
 from podium.losses import (
     GBRankLoss,
@@ -71,11 +71,10 @@ class BoostedPreset(TreeMethods):
     l2: float = 0.0
     tree_options: Mapping[str, Any] | None = None
     patience: int | None = 50
-    repeats: int = 1
+    repeats: int = count(1)
     normalize: str | None = None
 
     def _train(self, given: TrainingInput) -> Fit:
-        require_count("repeats", self.repeats)
         return super()._train(given) if self.repeats == 1 else repeated_fit(self, given, self.repeats)
 
     def _scorer(self) -> Trees:

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from podium.core.parameters import require_count, require_number
+from podium.core.parameters import count, number
 from podium.core.random_state import as_generator
 from podium.metrics import Metric
 from podium.metrics.telling import watched_metric
@@ -16,7 +16,7 @@ from podium.rankers.line_metric import LineMetric
 from podium.rankers.methods import METHODS
 from podium.scorers import Linear, LinearModel
 from podium.training.base import Convergence, Fit, Progress, Validation
-from podium.training.monitor import Watch, warn_not_converged
+from podium.training.monitor import Watch
 
 __all__ = ["CoordinateAscent"]
 
@@ -52,22 +52,16 @@ class CoordinateAscent(BaseRanker):
     """
 
     metric: str | Metric = "ndcg@10"
-    restarts: int = 5
-    sweeps: int = 25
-    tolerance: float = 1e-4
-    patience: int | None = 5
+    restarts: int = count(5)
+    sweeps: int = count(25)
+    tolerance: float = number(1e-4, at_least=0)
+    patience: int | None = count(5, optional=True)
 
     def _scorer(self) -> Linear:
         return Linear()
 
     def _train(self, given: TrainingInput) -> Fit:
-        require_count("restarts", self.restarts)
-        require_count("sweeps", self.sweeps)
-        require_number("tolerance", self.tolerance, at_least=0)
-        require_count("patience", self.patience, optional=True)
-        queries = self._within_query(given.queries)
-        folded = self._standardize(queries, self._scorer())
-        queries = self._standardized(queries)
+        queries, folded = self._prepared(given)
         model = LinearModel(np.zeros(queries.n_features), has_intercept=False, standardization=folded)
         metric = watched_metric(self.metric, queries, "all scores are 0")
         if metric is None:
@@ -87,8 +81,8 @@ class CoordinateAscent(BaseRanker):
         rng = as_generator(self.random_state)
         watch = Watch(validation, callback, self.verbose, step="sweep")
         best, highest, best_run = model.theta, -np.inf, 0
-        runs, interrupted = 0, False
-        try:
+        runs = 0
+        with watch.interruptible("coordinate ascent"):
             while runs < self.restarts and watch.reason is None:
                 runs += 1
                 start = ascent.best_feature() if runs == 1 else rng.standard_normal(model.n_features)
@@ -103,19 +97,9 @@ class CoordinateAscent(BaseRanker):
                     highest_here = max(highest_here, value)
                     if watch.reason or gain <= self.tolerance or sweep == self.sweeps or since_best == self.patience:
                         break
-        except KeyboardInterrupt:
-            if not watch.losses:
-                raise
-            interrupted = True
-            warn_not_converged(f"coordinate ascent: interrupted in run {runs}; the best weights so far are kept")
-        message = watch.reason or f"run {best_run} of {runs} was best: {highest:.4f}"
-        return best, watch.convergence(
-            None if watch.reason or interrupted else True,
-            message,
-            n_evaluations=len(watch.losses),
-            best=validation is not None,
-            interrupted=interrupted,
-        )
+        if watch.reason is None:
+            watch.end(f"run {best_run} of {runs} was best: {highest:.4f}", converged=True)
+        return best, watch.convergence(best=validation is not None)
 
 
 METHODS.add(

@@ -7,7 +7,7 @@ import numpy as np
 
 from podium.core.arrays import Arrays, require_array
 from podium.core.feature_names import term_name
-from podium.core.parameters import require_choice
+from podium.core.parameters import choice
 from podium.data.normalize import WITHIN_QUERY
 from podium.data.queries import Queries
 from podium.rankers.estimator import BaseRanker
@@ -33,7 +33,7 @@ class FeatureBoosting(BoostingLoop, BaseRanker):
         Each feature's share of the weights, without regard to sign.
     """
 
-    direction: str = "both"
+    direction: str = choice("both", "up")
 
     feature_importances_: np.ndarray
 
@@ -61,10 +61,7 @@ class FeatureBoosting(BoostingLoop, BaseRanker):
         return Rules(rules, scaled=scaled)
 
     def _train(self, given: TrainingInput) -> Fit:
-        require_choice("direction", self.direction, ("up", "both"))
-        queries = self._within_query(given.queries)
-        self._standardize(queries, self._scorer())
-        queries = self._standardized(queries)  # only where logarithms are taken; scales are the subclass's affair
+        queries, _ = self._prepared(given)  # with logarithms, perhaps; scales are the subclass's affair
         weights = np.ones(len(queries)) if given.query_weight is None else given.query_weight
         weighting, judges = self._weighting(queries, weights), self._validation(given)
         rules, convergence = self._boost(weighting, queries, judges, given.callback, self.verbose)

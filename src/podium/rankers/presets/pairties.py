@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from podium.core.parameters import require_choice
+from podium.core.parameters import choice
 from podium.losses import DavidsonLoss, Loss, RaoKupperLoss
 from podium.rankers.methods import METHODS
 from podium.rankers.presets.linear import SMALL_L2, LinearPreset
@@ -24,10 +24,9 @@ class PairTies(LinearPreset):
     ``loss_parameters_`` holds what was learned of ties: β (ν = e^β) or α (θ = 1 + e^α).
     """
 
-    model: str = "davidson"
+    model: str = choice(*_LOSSES)
 
     def _loss(self) -> Loss:
-        require_choice("model", self.model, tuple(_LOSSES))
         return _LOSSES[self.model]()
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from podium.core.arrays import Arrays, require_array
-from podium.core.parameters import require_count
+from podium.core.parameters import count
 from podium.core.random_state import as_generator
 from podium.rankers.estimator import BaseRanker
 from podium.rankers.inputs import TrainingInput
@@ -14,7 +14,7 @@ from podium.rankers.perceptron import PerceptronState, new_state, visit_document
 from podium.scorers import Linear, LinearModel
 from podium.scorers.linear.rows import rows_of
 from podium.training.base import Fit
-from podium.training.monitor import Watch, warn_not_converged
+from podium.training.monitor import Watch
 
 __all__ = ["PRank"]
 
@@ -50,9 +50,9 @@ class PRank(BaseRanker):
     (True, True)
     """
 
-    epochs: int = 100
+    epochs: int = count(100)
     average: bool = True
-    patience: int | None = 10
+    patience: int | None = count(10, optional=True)
 
     grades_: np.ndarray
     thresholds_: np.ndarray
@@ -68,11 +68,7 @@ class PRank(BaseRanker):
         return Linear()
 
     def _train(self, given: TrainingInput) -> Fit:
-        require_count("epochs", self.epochs)
-        require_count("patience", self.patience, optional=True)
-        queries = self._within_query(given.queries)
-        folded = self._standardize(queries, self._scorer())
-        queries, validation = self._standardized(queries), self._validation(given)
+        (queries, folded), validation = self._prepared(given), self._validation(given)
         self.grades_, grades = np.unique(queries.labels, return_inverse=True)
         weights = np.ones(len(queries)) if given.query_weight is None else given.query_weight
         mean, inverse_scale = np.zeros(queries.n_features), np.ones(queries.n_features)
@@ -81,29 +77,15 @@ class PRank(BaseRanker):
         documents = (grades.astype(np.int64), np.repeat(weights, queries.sizes), mean, inverse_scale)
         rng, state = as_generator(self.random_state), new_state(queries.n_features, len(self.grades_))
         watch = _Epochs(validation, given.callback, self.verbose, patience=self.patience, step="epoch")
-        message, converged, interrupted = f"{self.epochs} epochs", None, False
-        try:
-            while len(watch.losses) < self.epochs:
+        with watch.interruptible("PRank"):
+            while len(watch.losses) < self.epochs and watch.reason is None:
                 visit_documents(rows_of(queries), rng.permutation(queries.n_documents), *documents, state)
                 watch.found = self._found(state)
                 judged = None if validation is None else validation.judge(_model(watch.found[0]))
-                if watch.record(state.counts[1] / queries.n_documents, judged):
-                    message, converged = str(watch.reason), watch.out_of_patience or None
-                    break
-                if state.counts[1] == 0:
-                    message, converged = "an epoch without a mistake", True
-                    break
-        except KeyboardInterrupt:
-            message, interrupted = f"interrupted after {len(watch.losses)} epochs, which are kept", True
-            warn_not_converged(f"PRank: {message}")
+                if not watch.record(state.counts[1] / queries.n_documents, judged) and state.counts[1] == 0:
+                    watch.end("an epoch without a mistake", converged=True)
         coef, self.thresholds_ = watch.best if watch.best is not None else self._found(state)
-        history = watch.convergence(
-            converged,
-            message,
-            n_evaluations=len(watch.losses),
-            best=watch.best_iter is not None,
-            interrupted=interrupted,
-        )
+        history = watch.convergence(f"{self.epochs} epochs", best=watch.best_iter is not None)
         model = _model(coef)
         model.standardization = folded
         return Fit(model, np.empty(0), history)

@@ -5,7 +5,7 @@ from functools import partial
 
 import numpy as np
 
-from podium.core.parameters import require_choice, require_count
+from podium.core.parameters import choice, count
 from podium.data.queries import Queries
 from podium.rankers.methods import METHODS
 from podium.rankers.presets.feature_boosting import FeatureBoosting
@@ -36,19 +36,11 @@ class ThresholdBoosting(FeatureBoosting):
     """
 
     n_rounds: int = 300
-    n_thresholds: int = 255
-    weigh: str = "queries"
-    direction: str = "both"
-    learning_rate: float = 1.0
-    early_stopping: bool = True
-    patience: int | None = None
+    n_thresholds: int = count(255, at_most=MOST_THRESHOLDS)
+    weigh: str = choice("queries", "pairs")
     normalize: str | None = None
 
     def _weighting(self, queries: Queries, query_weight: np.ndarray) -> Weighting:
-        require_count("n_thresholds", self.n_thresholds)
-        if self.n_thresholds > MOST_THRESHOLDS:
-            raise ValueError(f"n_thresholds must be at most {MOST_THRESHOLDS}; got {self.n_thresholds}")
-        require_choice("weigh", self.weigh, ("queries", "pairs"))
         both, by_query = self.direction == "both", self.weigh == "queries"
         return self._pair_weighting()(queries, query_weight, self.n_thresholds, both, by_query)
 
@@ -96,10 +88,9 @@ class FRank(ThresholdBoosting):
         of times as long. ``"gradient"``: by steepest descent, without computing losses.
     """
 
-    choose: str = "loss"
+    choose: str = choice(*DECIDED)
 
     def _pair_weighting(self) -> Callable[..., PairWeighting]:
-        require_choice("choose", self.choose, tuple(DECIDED))
         return partial(FidelityWeighting, decided=DECIDED[self.choose])
 
 

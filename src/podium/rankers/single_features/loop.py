@@ -7,11 +7,11 @@ from typing import Any, Protocol
 import numpy as np
 
 from podium.core.fields import Fields
-from podium.core.parameters import require_count, require_number
+from podium.core.parameters import count, number
 from podium.data.queries import Queries
 from podium.scorers.thresholds import by_column, column
 from podium.training.base import Convergence, Progress, Validation
-from podium.training.monitor import Watch, warn_not_converged
+from podium.training.monitor import Watch
 
 LARGEST_WEIGHT = 0.5 * np.log(2e6)
 """Largest weight of a rule. A weak ranker without a mistake would have an infinite one, and overrule all others."""
@@ -60,10 +60,10 @@ class BoostingLoop(Fields):
         With early stopping: stop after so many rounds without a better one.
     """
 
-    n_rounds: int = 100
-    learning_rate: float = 1.0
+    n_rounds: int = count(100)
+    learning_rate: float = number(1.0, above=0)
     early_stopping: bool = True
-    patience: int | None = None
+    patience: int | None = count(None)
 
     def _boost(
         self,
@@ -74,36 +74,25 @@ class BoostingLoop(Fields):
         verbose: int = 0,
     ) -> tuple[list[Rule], Convergence]:
         """Return the rules, in the order they were chosen, and how the training ended."""
-        require_count("n_rounds", self.n_rounds)
-        require_number("learning_rate", self.learning_rate, above=0)
-        require_count("patience", self.patience, optional=True)
         patience = self.patience if self.early_stopping else None
         watch = Watch(validation, callback, verbose, patience=patience, step="round")
         ensembles = [_Ensemble(queries)] if validation is None else [_Ensemble(queries), _Ensemble(validation.queries)]
         rules: list[Rule] = []
-        message, converged, interrupted = f"{self.n_rounds} rounds", None, False
-        try:
+        with watch.interruptible("feature boosting"):
             weighting.weigh(ensembles[0].scores)
-            while len(watch.losses) < self.n_rounds:
+            while len(watch.losses) < self.n_rounds and watch.reason is None:
                 rule = weighting.best_rule()
                 if rule is None:
-                    message, converged = "no weak ranker is better than chance anymore", True
+                    watch.end("no weak ranker is better than chance anymore", converged=True)
                     break
                 rules.append(Rule(rule.feature, self.learning_rate * rule.weight, rule.threshold))
                 for ensemble in ensembles:
                     ensemble.add(rules[-1])
                 loss = weighting.weigh(ensembles[0].scores)
-                if watch.record(loss, None if validation is None else validation.judge_scores(ensembles[1].scores)):
-                    message, converged = str(watch.reason), watch.out_of_patience or None
-                    break
-        except KeyboardInterrupt:
-            message, interrupted = "interrupted; the rules so far are kept", True
-            warn_not_converged(f"feature boosting: {message}")
+                watch.record(loss, None if validation is None else validation.judge_scores(ensembles[1].scores))
         best = self.early_stopping and watch.best_iter is not None
         best_rules = rules[: watch.best_iter if best else len(watch.losses)]
-        return best_rules, watch.convergence(
-            converged, message, n_evaluations=len(watch.losses), best=best, interrupted=interrupted
-        )
+        return best_rules, watch.convergence(f"{self.n_rounds} rounds", best=best)
 
 
 class _Ensemble:

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from podium.core.parameters import require_choice, require_count, require_number
-from podium.core.random_state import RandomState, as_generator
+from podium.core.parameters import choice, count, number
+from podium.core.random_state import as_generator
 from podium.losses import BoundLoss, CoFiRankLoss, Loss, RankSVMLoss, RegressionLoss
 from podium.numerics.blas import quiet_blas
 from podium.rankers.spaces import LogUniform
 from podium.ratings.data import Ratings
-from podium.ratings.estimator import RATING_METHODS, RatingRanker
+from podium.ratings.estimator import RATING_METHODS, IterativeRatingRanker
 from podium.ratings.factors.alternating import Alternation
 from podium.ratings.factors.model import FactorModel
 from podium.training.base import Fit
@@ -30,7 +30,7 @@ LOSSES: dict[str, Loss] = {
 }
 
 
-class CoFiRank(RatingRanker):
+class CoFiRank(IterativeRatingRanker):
     """Factors under a convex loss of each user's list, users and items in turn.
 
     The objective Σ_u L_u(b + W_u H) + λ/2 (‖W‖² + ‖H‖² + ‖b‖²) is convex in the users' factors W with the items' fixed,
@@ -60,21 +60,15 @@ class CoFiRank(RatingRanker):
         1 prints one line per round.
     """
 
-    loss: str = "ndcg"
-    n_factors: int = 10
-    regularization: float = 10.0
+    loss: str = choice(*LOSSES)
+    n_factors: int = count(10)
+    regularization: float = number(10.0, above=0)
     biases: bool = True
     weights: str = "discounts"
-    max_iter: int = 50
-    tol: float = 1e-3
-    cold: str = "average"
-    random_state: RandomState = None
-    verbose: int = 0
+    max_iter: int = count(50)
+    tol: float = number(1e-3, at_least=0)
 
     def _train(self, ratings: Ratings, *watched: Any) -> Fit:
-        require_choice("loss", self.loss, tuple(LOSSES))
-        require_count("n_factors", self.n_factors)
-        require_number("regularization", self.regularization, above=0.0)
         alternation = Alternation(self.max_iter, self.tol, self.verbose, *watched)
         rng, sizes = as_generator(self.random_state), (ratings.n_users, ratings.n_items)
         users, items = (START * rng.standard_normal((n, self.n_factors)) for n in sizes)

@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from podium.core.arrays import Arrays, named_under, require_array
-from podium.core.parameters import require_choice, require_count, require_number
-from podium.core.random_state import RandomState, as_generator, seed_of
+from podium.core.parameters import choice, count, number, require_choice
+from podium.core.random_state import as_generator, seed_of
 from podium.data.remote import RemoteQueries
 from podium.losses import DavidsonLoss, ListMLELoss, ListNetLoss, Loss, PMOPLoss, RankNetLoss, RaoKupperLoss
 from podium.metrics.definition import Metric
@@ -19,7 +19,7 @@ from podium.numerics.subsets.answers import best_group
 from podium.rankers.presets.pmop import PairProbabilities, pairs_in_lists, potential_kind
 from podium.rankers.spaces import LogUniform
 from podium.ratings.data import Ratings
-from podium.ratings.estimator import RATING_METHODS, RatingData, RatingRanker, as_ratings
+from podium.ratings.estimator import RATING_METHODS, IterativeRatingRanker, RatingData, RatingRanker, as_ratings
 from podium.ratings.evaluation import log_likelihoods
 from podium.ratings.factors.model import FactorModel, gather_rows, pair_scores
 from podium.ratings.factors.scorer import FactorParameters, Factors, as_queries
@@ -33,7 +33,7 @@ _SUMMED, _AVERAGED = 2.0, 0.05
 """Default penalties for losses that are sums over a list and for those that are means."""
 
 
-class FactorPreset(RatingRanker):
+class FactorPreset(IterativeRatingRanker):
     """Factors trained on the loss of a subclass.
 
     Parameters
@@ -68,18 +68,15 @@ class FactorPreset(RatingRanker):
         1 prints one line per iteration.
     """
 
-    n_factors: int = 10
-    regularization: float | None = None
+    n_factors: int = count(10, at_least=0)
+    regularization: float | None = number(None, at_least=0)
     biases: bool = True
-    bias_regularization: float | None = None
+    bias_regularization: float | None = number(None, at_least=0)
     priors: Sequence[RatingRanker] | str = ()
-    n_folds: int = 10
-    init: str = "normal"
+    n_folds: int = count(10, at_least=2)
+    init: str = choice("normal", "uniform")
     trainer: Trainer | None = None
-    early_stopping: float | None = None
-    cold: str = "average"
-    random_state: RandomState = None
-    verbose: int = 0
+    early_stopping: float | None = number(None, above=0, below=1)
 
     prior_weights_: np.ndarray
     priors_: list[RatingRanker]
@@ -99,9 +96,6 @@ class FactorPreset(RatingRanker):
         share, sizes = self.early_stopping, ratings.sizes
         if share is None:
             return ratings, None
-        require_number("early_stopping", share, above=0.0)
-        if share >= 1:
-            raise ValueError(f"early_stopping is a share of the ratings, below 1; got {share!r}")
         n_aside = np.minimum(np.round(share * sizes), sizes - 1)
         aside = random_places(ratings.offsets, as_generator(self.random_state)) < n_aside[ratings.user]
         held_out = ratings.take(aside)
@@ -131,7 +125,6 @@ class FactorPreset(RatingRanker):
         callback: Any = None,
         beside: RemoteQueries | None = None,
     ) -> Fit:
-        self._check()
         rng = as_generator(self.random_state)
         self.priors_ = [fitted_prior(prior, ratings) for prior in self._priors()]
         others = [centered(prior.model_) for prior in self.priors_]
@@ -229,14 +222,6 @@ class FactorPreset(RatingRanker):
         default = _SUMMED if is_sum else _AVERAGED
         l2, bias_l2 = self.regularization, self.bias_regularization
         return default if l2 is None else float(l2), default if bias_l2 is None else float(bias_l2)
-
-    def _check(self) -> None:
-        require_count("n_factors", self.n_factors, at_least=0)
-        require_count("n_folds", self.n_folds, at_least=2)
-        require_choice("init", self.init, ("normal", "uniform"))
-        for name in ("regularization", "bias_regularization"):
-            if getattr(self, name) is not None:
-                require_number(name, getattr(self, name), at_least=0.0)
 
     def _stored_fit(self) -> tuple[dict[str, Any], Arrays]:
         fitted, own = super()._stored_fit()

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from podium.core.parameters import require_choice, require_number
+from podium.core.parameters import choice, number
 from podium.ratings.data import Ratings
 from podium.ratings.estimator import RATING_METHODS, RatingRanker, solved
 from podium.ratings.factors.model import FactorModel
@@ -23,10 +23,9 @@ class GlobalRanking(RatingRanker):
         plus the number) gives the same ranking and is better suited to be mixed with other scores.
     """
 
-    by: str = "popularity"
+    by: str = choice("popularity", "log popularity", "mean")
 
     def _train(self, ratings: Ratings, *watched: Any) -> Fit:
-        require_choice("by", self.by, ("popularity", "log popularity", "mean"))
         if self.by == "mean":
             return _same_for_all(ratings, ratings.item_means(damping=0.0))
         count = ratings.item_counts().astype(np.float64)
@@ -44,10 +43,9 @@ class ItemMean(RatingRanker):
         How many ratings of µ are added to each item's.
     """
 
-    damping: float = 5.0
+    damping: float = number(5.0, at_least=0)
 
     def _train(self, ratings: Ratings, *watched: Any) -> Fit:
-        require_number("damping", self.damping, at_least=0.0)
         return _same_for_all(ratings, ratings.item_means(self.damping))
 
 

@@ -4,12 +4,12 @@ from typing import Any
 
 import numpy as np
 
-from podium.core.parameters import require_count, require_number
-from podium.core.random_state import RandomState, as_generator
+from podium.core.parameters import count, number
+from podium.core.random_state import as_generator
 from podium.numerics.ridge import ridge_rows
 from podium.rankers.spaces import LogUniform
 from podium.ratings.data import Ratings, group_numbers
-from podium.ratings.estimator import RATING_METHODS, RatingRanker
+from podium.ratings.estimator import RATING_METHODS, IterativeRatingRanker
 from podium.ratings.factors.alternating import Alternation
 from podium.ratings.factors.model import FactorModel
 from podium.training.base import Fit
@@ -17,7 +17,7 @@ from podium.training.base import Fit
 __all__ = ["PMF"]
 
 
-class PMF(RatingRanker):
+class PMF(IterativeRatingRanker):
     """Regularized least squares on the ratings: r_ui ≈ µ + b_u + b_i + W_u · H_i, by alternating least squares.
 
     Minimizes half the squared errors plus ``l2``/2 times the squared factors and ``bias_l2``/2 times the squared
@@ -44,17 +44,13 @@ class PMF(RatingRanker):
         The last factor is µ + b_u for users and 1 for items.
     """
 
-    n_factors: int = 10
-    l2: float = 10.0
-    bias_l2: float = 5.0
-    max_iter: int = 50
-    tol: float = 1e-4
-    cold: str = "average"
-    random_state: RandomState = None
-    verbose: int = 0
+    n_factors: int = count(10)
+    l2: float = number(10.0, above=0)
+    bias_l2: float = number(5.0, above=0)
+    max_iter: int = count(50)
+    tol: float = number(1e-4, at_least=0)
 
     def _train(self, ratings: Ratings, *watched: Any) -> Fit:
-        require_count("n_factors", self.n_factors)
         alternation = Alternation(self.max_iter, self.tol, self.verbose, *watched)
         penalty, user, item = self._penalty(), ratings.user, ratings.item
         by_item, item_offsets = group_numbers(item, ratings.n_items)
@@ -83,8 +79,6 @@ class PMF(RatingRanker):
         return users
 
     def _penalty(self) -> np.ndarray:
-        require_number("l2", self.l2, above=0.0)
-        require_number("bias_l2", self.bias_l2, above=0.0)
         return np.append(np.full(self.n_factors, float(self.l2)), float(self.bias_l2))
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from podium.core.parameters import require_choice, require_count, require_number
+from podium.core.parameters import choice, count, number
 from podium.core.random_state import RandomState, as_generator
 from podium.ratings.data import Ratings
 from podium.ratings.estimator import RatingRanker, solved
@@ -35,16 +35,13 @@ class TasteFactors(RatingRanker):
         Seed of the iterations for the singular vectors; it changes the result by rounding only.
     """
 
-    by: str = "ratings"
-    n_factors: int = 10
-    damping: float = 5.0
+    by: str = choice("ratings", "rated")
+    n_factors: int = count(10)
+    damping: float = number(5.0, above=0)
     cold: str = "average"
     random_state: RandomState = None
 
     def _train(self, ratings: Ratings, *watched: Any) -> Fit:
-        require_choice("by", self.by, ("rated", "ratings"))
-        require_count("n_factors", self.n_factors)
-        require_number("damping", self.damping, above=0.0)
         vectors = self._item_vectors(ratings)
         if self.by == "ratings":
             length = (vectors**2).sum(axis=1)

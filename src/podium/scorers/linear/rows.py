@@ -38,15 +38,8 @@ class MinmaxRows(NamedTuple):
     scale: np.ndarray
 
 
-class ZscoreRows(NamedTuple):
+class ZscoreRows(MinmaxRows):
     """The same with other maps: compiled code goes by the class."""
-
-    features: np.ndarray
-    starts: np.ndarray
-    offsets: np.ndarray
-    number: np.ndarray
-    shift: np.ndarray
-    scale: np.ndarray
 
 
 class IndexedRows(NamedTuple):
@@ -58,15 +51,7 @@ class IndexedRows(NamedTuple):
 
 
 class LoggedRows(NamedTuple):
-    """Features some of which are replaced by logarithms when they are read, see :class:`LoggedQueries`."""
-
-    features: np.ndarray
-    columns: np.ndarray
-    units: np.ndarray
-
-
-class LoggedIndexedRows(NamedTuple):
-    """The same of rows of a matrix that is shared with others."""
+    """Such rows, some of whose features are replaced by logarithms when they are read, see :class:`LoggedQueries`."""
 
     features: np.ndarray
     numbers: np.ndarray
@@ -90,11 +75,10 @@ def rows_of(queries: Queries) -> Any:
     if isinstance(queries, LoggedQueries):
         rows, columns = rows_of(queries.given), queries.columns
         if isinstance(rows, np.ndarray):
-            return LoggedRows(rows, columns, queries.log_scale[columns])
+            rows = IndexedRows(rows, np.arange(len(rows)))
         if isinstance(rows, IndexedRows):
-            return LoggedIndexedRows(*rows, columns, queries.log_scale[columns])
-        data, indices, bounds = rows
-        return LoggedSparseRows(data, indices, bounds, queries.log_scale)
+            return LoggedRows(*rows, columns, queries.log_scale[columns])
+        return LoggedSparseRows(*rows, queries.log_scale)
     if not isinstance(queries, RescaledQueries):
         return as_rows(queries.features)
     kind = MinmaxRows if queries.how == "minmax" else ZscoreRows
@@ -211,17 +195,14 @@ def dense_rows(queries: Queries, start: int, stop: int) -> np.ndarray:
 
 
 @njit(error_model="numpy")
-def _log_block(rows: LoggedRows, no_map: Any, start: int, stop: int, block: np.ndarray) -> None:
-    """Write the rows ``start:stop`` with logarithms to ``block``."""
+def _write_indexed(rows: Any, start: int, stop: int, block: np.ndarray) -> None:
     for i in range(stop - start):
-        _copy_row(rows.features[start + i], block[i])
-    write_logarithms(block[: stop - start], rows.columns, rows.units, block)
+        _copy_row(rows.features[rows.numbers[start + i]], block[i])
 
 
 @njit(error_model="numpy")
-def _log_indexed_block(rows: LoggedIndexedRows, no_map: Any, start: int, stop: int, block: np.ndarray) -> None:
-    for i in range(stop - start):
-        _copy_row(rows.features[rows.numbers[start + i]], block[i])
+def _write_logged(rows: LoggedRows, start: int, stop: int, block: np.ndarray) -> None:
+    _write_indexed(rows, start, stop, block)
     write_logarithms(block[: stop - start], rows.columns, rows.units, block)
 
 
@@ -233,23 +214,21 @@ def _copy_row(row: np.ndarray, out: np.ndarray) -> None:
 
 @njit(error_model="numpy")
 def _score_changed(
-    rows: Any, write: Any, map_of: Any, start: int, stop: int, coef: np.ndarray, intercept: float, out: np.ndarray
+    rows: Any, write: Any, start: int, stop: int, coef: np.ndarray, intercept: float, out: np.ndarray
 ) -> None:
     block = np.empty((min(stop - start, _AT_ONCE), len(coef)), rows.features.dtype)
     for first in range(start, stop, _AT_ONCE):
         n = min(_AT_ONCE, stop - first)
-        write(rows, map_of, first, first + n, block)
+        write(rows, first, first + n, block)
         _score_dense(block, 0, n, coef, intercept, out[first - start : first - start + n])
 
 
 @njit(error_model="numpy")
-def _add_changed(
-    rows: Any, write: Any, map_of: Any, start: int, stop: int, weights: np.ndarray, out: np.ndarray
-) -> None:
+def _add_changed(rows: Any, write: Any, start: int, stop: int, weights: np.ndarray, out: np.ndarray) -> None:
     block = np.empty((min(stop - start, _AT_ONCE), len(out)), rows.features.dtype)
     for first in range(start, stop, _AT_ONCE):
         n = min(_AT_ONCE, stop - first)
-        write(rows, map_of, first, first + n, block)
+        write(rows, first, first + n, block)
         _add_dense(block, 0, n, weights[first - start : first - start + n], out)
 
 
@@ -280,70 +259,35 @@ def _add_logged_sparse(rows: LoggedSparseRows, start: int, stop: int, weights: n
         _add_sparse(_logged_values(rows, first, first + n), 0, n, weights[first - start : first - start + n], out)
 
 
-@njit(error_model="numpy")
-def _score_indexed(
-    rows: IndexedRows, start: int, stop: int, coef: np.ndarray, intercept: float, out: np.ndarray
-) -> None:
-    numbers = rows.numbers[start:stop]
-    for i in range(len(numbers)):
-        out[i] = _dot(rows.features[numbers[i]], coef) + intercept
-
-
-@njit(fastmath=REORDER, error_model="numpy")
-def _add_indexed(rows: IndexedRows, start: int, stop: int, weights: np.ndarray, out: np.ndarray) -> None:
-    """Do what :func:`_add_dense` does, in the same order."""
-    features, at = rows.features, rows.numbers[start:stop]
-    n = len(at)
-    whole = n - n % 4
-    for i in range(0, whole, 4):
-        a, b, c, d = features[at[i]], features[at[i + 1]], features[at[i + 2]], features[at[i + 3]]
-        wa, wb, wc, wd = weights[i], weights[i + 1], weights[i + 2], weights[i + 3]
-        for j in range(len(out)):
-            out[j] += (wa * a[j] + wb * b[j]) + (wc * c[j] + wd * d[j])
-    for i in range(whole, n):
-        a, wa = features[at[i]], weights[i]
-        for j in range(len(out)):
-            out[j] += wa * a[j]
-
-
-_CHANGES: dict[type, tuple[Any, Any]] = {
-    MinmaxRows: (_rescale_block, minmax_map),
-    ZscoreRows: (_rescale_block, zscore_map),
-    LoggedRows: (_log_block, None),
-    LoggedIndexedRows: (_log_indexed_block, None),
+_WRITE: dict[type, Any] = {
+    MinmaxRows: _write_minmax,
+    ZscoreRows: _write_zscore,
+    IndexedRows: _write_indexed,
+    LoggedRows: _write_logged,
 }
-"""What writes changed rows to a block, and what makes the maps it needs."""
+"""How rows are changed: a function that writes some of them into a block."""
 
 
 @overload(score_rows, strict=False)  # type: ignore[untyped-decorator]
 def _score_by_type(rows: Any, start: Any, stop: Any, coef: Any, intercept: Any, out: Any) -> Any:
-    if isinstance(rows, types.BaseNamedTuple):
-        if rows.instance_class is IndexedRows:
-            return lambda rows, start, stop, coef, intercept, out: _score_indexed(
-                rows, start, stop, coef, intercept, out
-            )
-        if rows.instance_class is LoggedSparseRows:
-            return lambda rows, start, stop, coef, intercept, out: _score_logged_sparse(
-                rows, start, stop, coef, intercept, out
-            )
-        write, map_of = _CHANGES[rows.instance_class]
+    write, kernel = _by_type(rows, _score_dense, _score_sparse, _score_logged_sparse)
+    if write is not None:
         return lambda rows, start, stop, coef, intercept, out: _score_changed(
-            rows, write, map_of, start, stop, coef, intercept, out
+            rows, write, start, stop, coef, intercept, out
         )
-    if isinstance(rows, types.Array):
-        return lambda rows, start, stop, coef, intercept, out: _score_dense(rows, start, stop, coef, intercept, out)
-    return lambda rows, start, stop, coef, intercept, out: _score_sparse(rows, start, stop, coef, intercept, out)
+    return lambda rows, start, stop, coef, intercept, out: kernel(rows, start, stop, coef, intercept, out)
 
 
 @overload(add_rows, strict=False)  # type: ignore[untyped-decorator]
 def _add_by_type(rows: Any, start: Any, stop: Any, weights: Any, out: Any) -> Any:
-    if isinstance(rows, types.BaseNamedTuple):
-        if rows.instance_class is IndexedRows:
-            return lambda rows, start, stop, weights, out: _add_indexed(rows, start, stop, weights, out)
-        if rows.instance_class is LoggedSparseRows:
-            return lambda rows, start, stop, weights, out: _add_logged_sparse(rows, start, stop, weights, out)
-        write, map_of = _CHANGES[rows.instance_class]
-        return lambda rows, start, stop, weights, out: _add_changed(rows, write, map_of, start, stop, weights, out)
-    if isinstance(rows, types.Array):
-        return lambda rows, start, stop, weights, out: _add_dense(rows, start, stop, weights, out)
-    return lambda rows, start, stop, weights, out: _add_sparse(rows, start, stop, weights, out)
+    write, kernel = _by_type(rows, _add_dense, _add_sparse, _add_logged_sparse)
+    if write is not None:
+        return lambda rows, start, stop, weights, out: _add_changed(rows, write, start, stop, weights, out)
+    return lambda rows, start, stop, weights, out: kernel(rows, start, stop, weights, out)
+
+
+def _by_type(rows: Any, dense: Any, sparse: Any, logged_sparse: Any) -> tuple[Any, Any]:
+    """Return what writes rows of this Numba type into a block, or else what computes with them as they are."""
+    if not isinstance(rows, types.BaseNamedTuple):
+        return None, dense if isinstance(rows, types.Array) else sparse
+    return _WRITE.get(rows.instance_class), logged_sparse

@@ -4,8 +4,6 @@ LightGBM finds the borders of bins in a sample of the rows. Given a whole matrix
 room to spare, until all rows are binned. Here the sample is let go before the bins are allocated.
 """
 
-from __future__ import annotations
-
 import ctypes
 from collections.abc import Iterator, Sequence
 from typing import Any
