@@ -96,7 +96,7 @@ def test_irrelevant_documents_are_left_out_of_training_only() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"subsample_irrelevant": 1.0}, "subsample_irrelevant must be below 1"),
+        ({"subsample_irrelevant": 1.0}, "subsample_irrelevant must be a finite number of at least 0 and below 1"),
         ({"weight": []}, "weight is an empty list"),
         ({"pair_hidden": [1, 3]}, "give pairwise=True"),
         ({"restarts": 0}, "restarts"),

@@ -102,7 +102,7 @@ def require_number(
 
 def require_count(name: str, value: Any, *, at_least: int = 1, at_most: float = inf) -> None:
     """Raise unless ``value`` is a whole number within its bounds."""
-    if not isinstance(value, Integral) or isinstance(value, bool) or not at_least <= value <= at_most:
+    if not isinstance(value, Integral) or isinstance(value, bool) or not at_least <= int(value) <= at_most:
         highest = f" and at most {at_most}" if isfinite(at_most) else ""
         raise ValueError(f"{name} must be a whole number of at least {at_least}{highest}; got {value!r}")
 

@@ -6,7 +6,6 @@ standardization already folded in. What cannot be folded in are logarithms of fe
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -253,11 +252,9 @@ def _folded(weights: np.ndarray, standardization: Standardization | None) -> tup
 
 def _layers(model: MLPModel, standardization: Standardization | None) -> tuple[Layer, ...]:
     hidden, output, *sizes = model.shape.tolist()
-    layers, at, height = [], 0, 1.0
-    for place, (n_in, n_out) in enumerate(pairwise(sizes), start=1):
-        stop = at + n_in * n_out
-        weights = model.theta[at:stop].reshape(n_out, n_in).T * height
-        bias, at = model.theta[stop : stop + n_out], stop + n_out
+    layers, height = [], 1.0
+    for place, (own, bias) in enumerate(model.layers(), start=1):
+        weights = own.T * height
         if place == 1:
             for scaling in (model.standardization, standardization):
                 weights, shift = _folded(weights, scaling)

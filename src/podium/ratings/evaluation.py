@@ -73,7 +73,7 @@ def on_scale(measure: Metric, lowest: float, highest: float) -> Metric:
     return replace(measure, rules=replace(measure.rules, min_grade=lowest, max_grade=highest))
 
 
-def log_likelihoods(ranker: RatingRanker, test: Ratings, *, given: Ratings | None = None) -> np.ndarray:
+def log_likelihoods(ranker: RatingRanker, test: Ratings) -> np.ndarray:
     """(n_users,) log-probability of each user's test ratings under the ranker's loss.
 
     For rankers whose loss is a likelihood, such as PMOP's or Plackett and Luce's. A likelihood of ordered partitions
@@ -84,6 +84,5 @@ def log_likelihoods(ranker: RatingRanker, test: Ratings, *, given: Ratings | Non
     likelihood = None if loss is None else loss.likelihood()
     if likelihood is None:
         raise ValueError(f"the loss of {ranker!r} is not a likelihood: it assigns no probability to lists")
-    ranker = ranker if given is None else ranker.with_users(given)
     scores = ranker.predict(test.users, test.items)
     return -likelihood.bind(test.values, test.offsets).per_query(scores, parameters=ranker.loss_parameters_)

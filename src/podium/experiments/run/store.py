@@ -42,9 +42,9 @@ from podium.experiments.run.surroundings import surroundings
 FILE = "run.sqlite"
 _APPLICATION = 0x506F6469  # says in the file's header whose it is
 _VERSION = 2
-_TRIAL = "method, fold, parameters, seed, number, validation, seconds, warnings, error, traceback, carried, "
-_TRIAL += "validation_values"
 _SCORES = ("validation_scores", "test_scores")
+_TRIAL = [field.name for field in fields(Trial) if field.name not in (*_SCORES, "model")]
+_RESULT = ("method", "fold", "seed", "error", "traceback", "trial", "seconds", "search_seconds", "test_fingerprint")
 
 
 class Store:
@@ -75,6 +75,7 @@ class Store:
             with self._errors():
                 self._database = sqlite3.connect(uri, uri=True, timeout=60.0, check_same_thread=False)
         # The garbage may be collected in any thread, such as one of Dask's.
+        self._database.row_factory = sqlite3.Row
         weakref.finalize(self, self._database.close)
         self._configuration = configuration
         self._check(create)
@@ -129,27 +130,25 @@ class Store:
 
     def trial(self, key: str) -> Trial | None:
         """Return a stored trial without its scores; None if there is none."""
-        row = self._row(f"SELECT {_TRIAL} FROM trials WHERE key = ?", key)
+        row = self._row("SELECT * FROM trials WHERE key = ?", key)
         return None if row is None else _trial(row)
 
     def trial_with_scores(self, key: str) -> Trial | None:
         """Return a stored trial with its scores; None if there is none, or if the scores were dropped."""
-        row = self._row(f"SELECT {_TRIAL}, arrays FROM trials JOIN scores ON trial = key WHERE key = ?", key)
-        return None if row is None else _trial(row[:-1], self._unpack(row[-1]))
+        row = self._row("SELECT trials.*, arrays FROM trials JOIN scores ON trial = key WHERE key = ?", key)
+        return None if row is None else _trial(row, self._unpack(row["arrays"]))
 
     def add_trial(self, key: str, trial: Trial) -> None:
         """Store a trial and its scores, in place of one that failed."""
-        plain = {name: getattr(trial, name) for name in _TRIAL.split(", ")}
+        plain = {name: getattr(trial, name) for name in _TRIAL}
         plain["parameters"] = json.dumps(plain_parameters(trial.parameters))
         plain |= {name: json.dumps(plain[name]) for name in ("warnings", "carried")}
         values = trial.validation_values
         plain["validation_values"] = None if values is None else values.astype("<f8").tobytes()
         with self._transaction() as database:
             database.execute("DELETE FROM scores WHERE trial = ?", (key,))
-            database.execute(
-                f"INSERT OR REPLACE INTO trials (key, {_TRIAL}) VALUES ({_marks(len(plain) + 1)})",
-                (key, *plain.values()),
-            )
+            marks = _marks(len(plain) + 1)
+            database.execute(f"INSERT OR REPLACE INTO trials VALUES ({marks})", (key, *plain.values()))
             scores = {name: getattr(trial, name) for name in _SCORES if getattr(trial, name) is not None}
             if scores:
                 arrays = _pack(scores | _filled(trial.model))
@@ -168,25 +167,15 @@ class Store:
     def result(self, method: str, fold: str, seed: int) -> Result | None:
         """Return the stored result of a method under the configuration, failed or not."""
         key = self.configuration.result_key(method, fold, seed)
-        row = self._row(
-            "SELECT error, traceback, trial, seconds, search_seconds, test_fingerprint, metrics "
-            "FROM results WHERE key = ?",
-            key,
-        )
+        row = self._row("SELECT * FROM results WHERE key = ?", key)
         if row is None:
             return None
-        error, traceback, selected, seconds, search_seconds, test_fingerprint, metrics = row
-        if error is not None:
-            return Result(method, fold, seed, error, traceback)
-        names = ", ".join(f"trials.{name}" for name in _TRIAL.split(", "))
-        rows = self._rows(
-            f"SELECT key, {names} FROM selections JOIN trials ON trial = key "
-            "WHERE result = ? ORDER BY selections.number",
-            key,
-        )
-        trials = {row[0]: _trial(row[1:]) for row in rows}
-        chosen = trials[selected]
-        values = self._unpack(metrics)
+        if row["error"] is not None:
+            return Result(method, fold, seed, row["error"], row["traceback"])
+        query = "SELECT trials.* FROM selections JOIN trials ON trial = key WHERE result = ? ORDER BY selections.number"
+        trials = {tried["key"]: _trial(tried) for tried in self._rows(query, key)}
+        chosen = trials[row["trial"]]
+        values = self._unpack(row["metrics"])
         qids = values.pop("qid").tolist()
         return Result(
             *(method, fold, seed),
@@ -194,12 +183,9 @@ class Store:
             validation=None if math.isnan(chosen.validation) else chosen.validation,
             trials=list(trials.values()),
             warnings=chosen.warnings,
-            seconds=seconds,
-            search_seconds=search_seconds,
             qids=qids,
             per_query={name: column.tolist() for name, column in values.items()},
-            test_fingerprint=test_fingerprint,
-            trial=selected,
+            **{name: row[name] for name in ("trial", "seconds", "search_seconds", "test_fingerprint")},
         )
 
     def results(self) -> list[Result]:
@@ -281,15 +267,7 @@ class Store:
         return self._parts[digest]
 
     def _insert_result(self, database: sqlite3.Connection, key: str, result: Result, *arrays: Any) -> None:
-        plain = (
-            *result.key,
-            result.error,
-            result.traceback,
-            result.trial or None,
-            result.seconds,
-            result.search_seconds,
-        )
-        values = (key, *plain, result.test_fingerprint, *arrays)
+        values = (key, *(getattr(result, name) for name in _RESULT), *arrays)
         database.execute(f"INSERT OR REPLACE INTO results VALUES ({_marks(13)})", values)
 
     def _check(self, create: bool) -> None:
@@ -346,7 +324,7 @@ class Store:
 
 
 def _trial(row: Any, arrays: dict[str, np.ndarray] | None = None) -> Trial:
-    plain: dict[str, Any] = dict(zip(_TRIAL.split(", "), row, strict=True))
+    plain: dict[str, Any] = {name: row[name] for name in _TRIAL}
     plain |= {name: json.loads(plain[name]) for name in ("parameters", "warnings", "carried")}
     values = plain["validation_values"]
     plain["validation_values"] = None if values is None else np.frombuffer(values, "<f8")

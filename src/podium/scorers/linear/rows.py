@@ -74,11 +74,11 @@ def rows_of(queries: Queries) -> Any:
         return IndexedRows(queries.matrix.rows, queries.rows)
     if isinstance(queries, LoggedQueries):
         rows, columns = rows_of(queries.given), queries.columns
+        if queries.is_sparse:
+            return LoggedSparseRows(*rows, queries.log_scale)
         if isinstance(rows, np.ndarray):
             rows = IndexedRows(rows, np.arange(len(rows)))
-        if isinstance(rows, IndexedRows):
-            return LoggedRows(*rows, columns, queries.log_scale[columns])
-        return LoggedSparseRows(*rows, queries.log_scale)
+        return LoggedRows(*rows, columns, queries.log_scale[columns])
     if not isinstance(queries, RescaledQueries):
         return as_rows(queries.features)
     kind = MinmaxRows if queries.how == "minmax" else ZscoreRows
