@@ -75,10 +75,10 @@ def rows_of(queries: Queries) -> Any:
     if isinstance(queries, LoggedQueries):
         rows, columns = rows_of(queries.given), queries.columns
         if queries.is_sparse:
-            return LoggedSparseRows(*rows, queries.log_scale)
-        if isinstance(rows, np.ndarray):
-            rows = IndexedRows(rows, np.arange(len(rows)))
-        return LoggedRows(*rows, columns, queries.log_scale[columns])
+            data, indices, bounds = rows
+            return LoggedSparseRows(data, indices, bounds, queries.log_scale)
+        given = rows if isinstance(rows, IndexedRows) else IndexedRows(rows, np.arange(len(rows)))
+        return LoggedRows(*given, columns, queries.log_scale[columns])
     if not isinstance(queries, RescaledQueries):
         return as_rows(queries.features)
     kind = MinmaxRows if queries.how == "minmax" else ZscoreRows
