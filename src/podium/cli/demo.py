@@ -21,6 +21,7 @@ from podium.cli import options, output
 
 if TYPE_CHECKING:
     from podium.data.queries import Queries
+    from podium.experiments import Comparison
 
 METHODS = "listnet,structrank,boltzrank,pmop,intervalrank,lambdamart"
 """One from each paper, and what most people use."""
@@ -40,7 +41,7 @@ def configure(parser: options.Parser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     from podium.data import make_search_results, read_table
     from podium.experiments import compare
-    from podium.export import export, export_formats
+    from podium.export import export
 
     folder: Path = arguments.out
     lists, model = folder / "lists.csv", folder / "model.podium"
@@ -52,19 +53,18 @@ def run(arguments: argparse.Namespace) -> int:
         comparison = compare(lists, METHODS, **given, **SEARCH, progress=reporter)
     output.print_comparison(comparison, hint=False)
 
-    _step(f"train --from-run {folder} -o {model}")
-    ranker = comparison.train(jobs=1)
+    method = _for_solr(comparison)
+    if method != comparison.pick:
+        print(f"Solr cannot take {comparison.pick}, the pick; {method} is the best on validation that it takes.")
+    _step(f"train --from-run {folder} --method {method} -o {model}")
+    ranker = comparison.train(method, jobs=1)
     ranker.save(model)
-    print(f"{comparison.pick}, trained on all lists: {model}")
+    print(f"{method}, trained on all lists: {model}")
 
-    formats = export_formats(ranker)
-    if formats:
-        exported = folder / f"model.{formats[0]}"
-        _step(f"export {model} --format {formats[0]} -o {exported}")
-        export(ranker, exported, format=formats[0])
-        print(f"For {', '.join(formats)}: {exported}, and how to upload it: {exported}.README.md")
-    else:
-        print(f"{comparison.pick} takes all documents of a query at once, so no search engine takes it.")
+    exported = folder / "model.json"
+    _step(f"export {model} --format solr -o {exported}")
+    export(ranker, exported, format="solr")
+    print(f"{exported}, and how to upload it: {exported}.README.md")
 
     queries = read_table(lists)
     first = queries.take([len(queries) - 1])
@@ -76,6 +76,15 @@ def run(arguments: argparse.Namespace) -> int:
     shown = [[str(first.document_ids[i]), f"{scores[i]:.3f}", f"{first.labels[i]:.0f}"] for i in best]
     output.print_table(["title", "score", "grade"], shown, numbers=(1, 2))
     return int(bool(comparison.failed))
+
+
+def _for_solr(comparison: Comparison) -> str:
+    """Return the method that is best on the validation parts, among those whose models Solr takes."""
+    from podium.export import export_formats
+    from podium.rankers.methods import METHODS as TABLE
+
+    taken = [row for row in comparison.learners if "solr" in export_formats(TABLE[row.method].build())]
+    return max(taken, key=lambda row: row.validation).method
 
 
 def _step(command: str) -> None:
