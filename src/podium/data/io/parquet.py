@@ -40,16 +40,21 @@ class ParquetFile:
 
     def _check_pages(self, columns: Sequence[str]) -> None:
         chunks = [chunk for chunk in self._unchecked if chunk.column in columns]
-        with open_file(self.path) as file, _broken_is_an_error(self.path):
+        with self._while_it_stays_the_same(), open_file(self.path) as file:
             for chunk in [] if is_trusted() else chunks:
                 check_pages(file, chunk)
         self._unchecked = [chunk for chunk in self._unchecked if chunk.column not in columns]
 
     def _read(self, *request: Any) -> tuple[pl.DataFrame, int]:
+        with self._while_it_stays_the_same():
+            return read_elsewhere(str(Path(self.path).absolute()), *request)
+
+    @contextmanager
+    def _while_it_stays_the_same(self) -> Iterator[None]:
         self._require_same()
         try:
             with _broken_is_an_error(self.path):
-                return read_elsewhere(str(Path(self.path).absolute()), *request)
+                yield
         finally:
             self._require_same()  # whatever came of it
 
