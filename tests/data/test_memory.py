@@ -64,6 +64,16 @@ def test_parquet_is_read_some_columns_at_a_time(matrix, qid, tmp_path: Path, mon
     np.testing.assert_array_equal(queries.restore(queries.labels), qid % 3)
 
 
+def test_of_a_wide_parquet_file_many_columns_are_read_at_a_time(tmp_path: Path, monkeypatch) -> None:
+    """Each request costs as much as the file has columns."""
+    path = tmp_path / "wide.parquet"
+    pl.DataFrame({"qid": [1, 1], "label": [0, 1]} | {f"f{j}": [0.5, j] for j in range(500)}).write_parquet(path)
+    asked, read = [], ParquetFile.read
+    monkeypatch.setattr(ParquetFile, "read", lambda file, columns: (asked.append(columns), read(file, columns))[1])
+    assert podium.read_queries(path).n_features == 500
+    assert len(asked) == 2  # ids and grades, features
+
+
 def test_rows_are_permuted_in_place() -> None:
     rng = np.random.default_rng(1)
     for n in (0, 1, 2, 7, 100):

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -27,7 +27,8 @@ __all__ = ["read_table", "write_table"]
 SEPARATORS = ",\t;|"
 TABLE_SUFFIXES = {".csv", ".tsv", ".tab", ".parquet", ".pq"}
 DOCUMENT_ID, LABEL = "document_id", "label"
-_COLUMNS_AT_A_TIME = 4
+_COLUMNS_AT_A_TIME, _BYTES_AT_A_TIME = 4, 1 << 18
+"""What is read of a Parquet file at a time: so many columns, or more if they are short."""
 
 
 def read_table(
@@ -114,27 +115,23 @@ def queries_of_tables(
         )
 
 
-class Table(NamedTuple):
-    """A table, in memory or in a Parquet file of which columns are read when they are needed."""
+class Table:
+    """A table, in memory or in a Parquet file of which columns are read when they are needed.
 
-    path: FilePath
-    """Its name, for messages."""
-    source: pl.DataFrame | ParquetFile
+    ``path`` is its name, for messages.
+    """
 
-    @property
-    def schema(self) -> Mapping[str, Any]:
-        return self.source.schema
-
-    @property
-    def height(self) -> int:
-        return self.source.height
+    def __init__(self, path: FilePath, source: pl.DataFrame | ParquetFile) -> None:
+        self.path, self._source = path, source
+        self.schema: Mapping[str, Any] = source.schema
+        self.height = source.height
 
     @property
     def columns(self) -> list[str]:
         return list(self.schema)
 
     def read(self, names: Sequence[str]) -> pl.DataFrame:
-        return self.source.select(names) if isinstance(self.source, pl.DataFrame) else self.source.read(names)
+        return self._source.select(names) if isinstance(self._source, pl.DataFrame) else self._source.read(names)
 
 
 def _open_table(path: FilePath, id_columns: Sequence[str | None]) -> Table:
@@ -152,8 +149,9 @@ def _matrix(tables: Sequence[Table], features: Sequence[str]) -> np.ndarray:
     matrix = np.empty((int(ends[-1]), len(features)), np.float32 if single else np.float64)
     for table, end in zip(tables, ends.tolist(), strict=True):
         rows = matrix[end - table.height : end]
-        for start in range(0, len(features), _COLUMNS_AT_A_TIME):
-            chosen = features[start : start + _COLUMNS_AT_A_TIME]
+        step = max(_COLUMNS_AT_A_TIME, _BYTES_AT_A_TIME // (8 * max(1, table.height)))
+        for start in range(0, len(features), step):
+            chosen = features[start : start + step]
             columns = as_table(table.read(chosen))
             for j, name in enumerate(chosen, start):
                 with naming(table.path):
