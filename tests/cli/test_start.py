@@ -47,7 +47,6 @@ def test_each_command_has_help_with_examples(command, capsys):
 @pytest.mark.parametrize(
     "argv",
     [
-        [],
         ["nonsense"],
         ["train"],
         ["compare", "--jobs", "0"],
@@ -61,6 +60,56 @@ def test_bad_usage_is_exit_code_2(argv, capsys):
         main(argv)
     assert end.value.code == 2
     assert "usage: podium" in capsys.readouterr().err
+
+
+def test_podium_alone_shows_where_to_start(capsys):
+    assert main([]) == 0
+    shown = capsys.readouterr().out
+    commands = [line.split()[1] for line in shown.splitlines() if line.startswith("  podium ")]
+    assert commands == ["demo", "compare", "train", "export"]
+
+
+@pytest.mark.parametrize(
+    ("argv", "meant"),
+    [
+        (["trian", "x"], "trian: did you mean train?"),
+        (["compare", "--conventoin", "letor"], "--conventoin: did you mean --convention?"),
+        (["train", "x", "-o", "m", "--metod=pmop"], "--metod=pmop: did you mean --method?"),
+        (["ratings", "compare", "x", "--replicate5"], "--replicate5: did you mean --replicates?"),
+        (["report", "x", "--format", "htlm"], "htlm: did you mean html?"),
+        (["methods", "--xyzzy"], ""),
+    ],
+)
+def test_a_mistyped_word_is_told_with_what_it_may_mean(argv, meant, capsys):
+    with pytest.raises(SystemExit) as end:
+        main(argv)
+    assert end.value.code == 2
+    told = capsys.readouterr().err
+    assert meant in told
+    assert ("did you mean" in told) == bool(meant)
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_shells_complete_commands_options_and_files(shell, capsys):
+    assert main(["completion", shell]) == 0
+    script = capsys.readouterr().out
+    for word in ("compare", "convention", "podium"):
+        assert word in script
+
+
+def test_bash_completes(capsys, tmp_path):
+    main(["completion", "bash"])
+    (tmp_path / "podium.bash").write_text(capsys.readouterr().out)
+    program = """
+    source ./podium.bash
+    complete_line() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMPREPLY=(); _shtab_podium; echo "${COMPREPLY[@]}"; }
+    complete_line podium ex; complete_line podium train --conv; complete_line podium rank pod
+    """
+    run = subprocess.run(["bash", "-c", program], cwd=tmp_path, capture_output=True, text=True, check=True)
+    commands, options, files = run.stdout.splitlines()
+    assert set(commands.split()) == {"export", "explain"}
+    assert options.split() == ["--convention"]
+    assert "podium.bash" in files
 
 
 def test_debug_may_stand_before_or_after_the_command():

@@ -23,6 +23,7 @@ from podium import cli
 from podium.cli import (
     compare,
     compile,
+    completion,
     demo,
     evaluate,
     explain,
@@ -42,13 +43,30 @@ from podium.core import notices
 from podium.core.wording import LeftOutWarning, for_the_command_line
 from podium.version import __version__
 
-COMMANDS = (demo, compare, report, train, show, export, compile, rank, explain, evaluate, split, join, methods, ratings)
+COMMANDS = (
+    *(demo, compare, report, train, show, export, compile, rank, explain, evaluate, split, join, methods, ratings),
+    completion,
+)
+START = """\
+Podium learns to rank lists that have ties. Four commands to start with:
+
+  podium demo                                          all steps on search results of an invented shop
+  podium compare DATA                                  methods on your judged lists, with table and report
+  podium train DATA --method auto -o model.podium      a model, its method and settings chosen by cross-validation
+  podium export model.podium --format solr -o FILE     what a search engine takes
+
+DATA is LETOR / SVMlight text, CSV or Parquet. podium --help lists all commands, podium COMMAND --help their options."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
-    arguments = build_parser().parse_args(argv)
-    arguments.typed = shlex.join(["podium", *(sys.argv[1:] if argv is None else argv)])
+    argv = sys.argv[1:] if argv is None else argv
+    if not argv:
+        print(START)
+        return 0
+    parser = build_parser()
+    arguments = parser.parse_args(argv, argparse.Namespace(parser=parser))
+    arguments.typed = shlex.join(["podium", *argv])
     if not getattr(arguments, "quiet", False):
         notices.compiling = partial(note, "podium: compiling, first run only")
     try:

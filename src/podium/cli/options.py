@@ -6,6 +6,7 @@ import argparse
 import ast
 import json
 import math
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,10 +33,31 @@ class Parser(argparse.ArgumentParser):
             settings["metavar"] = last
         (group or self).add_argument(*names, help=help, **settings)
 
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Parse, and refuse what is not known here, where the options are known that may be meant."""
+        found, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            known = [name for action in self._actions for name in action.option_strings]
+            self.error(f"unrecognized arguments: {' '.join(unknown)}{_meant(unknown, known)}")
+        return found, unknown
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        try:
+            super()._check_value(action, value)
+        except argparse.ArgumentError as error:
+            error.message += _meant([str(value)], list(map(str, action.choices or ())))
+            raise
+
     def repeated(self, spec: str, help: str, dest: str, **settings: Any) -> None:
         """Add an option whose values are collected in a list."""
         help = f"{help}; may be given several times"
         self.option(spec, help, action="append", default=[], dest=dest, **settings)
+
+
+def _meant(unknown: list[str], known: list[str]) -> str:
+    """Return what was perhaps meant by words that are not known, to be added to a message."""
+    near = {word: get_close_matches(word.partition("=")[0], known, 1) for word in unknown}
+    return "".join(f"\n  {word}: did you mean {found[0]}?" for word, found in near.items() if found)
 
 
 def add_data_options(parser: Parser) -> None:
