@@ -27,7 +27,7 @@ __all__ = ["read_table", "write_table"]
 SEPARATORS = ",\t;|"
 TABLE_SUFFIXES = {".csv", ".tsv", ".tab", ".parquet", ".pq"}
 DOCUMENT_ID, LABEL = "document_id", "label"
-_COLUMNS_AT_A_TIME, _BYTES_AT_A_TIME = 4, 1 << 18
+_COLUMNS_AT_A_TIME, _BYTES_AT_A_TIME = 4, 1 << 17
 """What is read of a Parquet file at a time: so many columns, or more if they are short."""
 
 
