@@ -22,8 +22,12 @@ from podium.experiments.plan.protocol import KFold
 from podium.experiments.plan.sources import open_source
 from podium.experiments.run import runner
 from podium.experiments.run.store import FILE, Store
+from podium.rankers.methods import METHODS
 
 METRICS = ["ndcg@1", "ndcg@5", "map"]
+SETTINGS = len(METHODS["listnet"].grid["l2"])
+PER_FOLD = SETTINGS + 2
+"""Trials of listnet and the two floors."""
 
 
 class Listener:
@@ -102,10 +106,10 @@ def test_all_that_is_promised_is_there(finished, folder_of_folds):
     assert frame.columns == ["method", "fold", "seed", "qid", *METRICS]
     assert frame.height == 3 * 30
     tried = polars.read_csv(out / "trials.csv").filter(method="listnet", fold="Fold1")
-    assert tried["parameters"].to_list() == ["l2=0.0001", "l2=0.001", "l2=0.01", "l2=0.1"]
+    assert tried["parameters"].to_list() == [f"l2={value}" for value in METHODS["listnet"].grid["l2"]]
     assert tried["map on validation"].max() == comparison.results[0].validation
     # of trials that were not selected the scores are not kept
-    assert count(out, "trials WHERE fold = 'Fold1' AND method = 'listnet'") == 4
+    assert count(out, "trials WHERE fold = 'Fold1' AND method = 'listnet'") == SETTINGS
     assert count(out, "scores JOIN trials ON trial = key WHERE fold = 'Fold1' AND method = 'listnet'") == 1
 
 
@@ -138,7 +142,7 @@ def test_a_finished_run_is_not_computed_again(finished, folder_of_folds, monkeyp
     listener = Listener()
     again = run(folder_of_folds, out=out, convention="letor", progress=listener)
     assert listener.trials == []
-    assert listener.notes == ["18 of 18 trials were finished by an earlier run and are kept"]
+    assert listener.notes == [f"{3 * PER_FOLD} of {3 * PER_FOLD} trials were finished by an earlier run and are kept"]
     assert again.results == comparison.results
 
 
@@ -148,7 +152,7 @@ def test_a_changed_configuration_is_a_new_run_and_says_so(finished, folder_of_fo
     listener = Listener()
     run(folder_of_folds, out=tmp_path / "copy", convention="letor", random_state=1, progress=listener)
     assert "new run: seed, seeds changed since the last one" in listener.notes[0]
-    assert listener.started == (18, 0)
+    assert listener.started == (3 * PER_FOLD, 0)
 
 
 def test_adding_a_method_computes_only_that(finished, folder_of_folds, tmp_path):
@@ -156,7 +160,7 @@ def test_adding_a_method_computes_only_that(finished, folder_of_folds, tmp_path)
     shutil.copytree(out, tmp_path / "copy")
     listener = Listener()
     more = run(folder_of_folds, ["listnet", "ranknet"], out=tmp_path / "copy", convention="letor", progress=listener)
-    assert listener.started == (30, 18)
+    assert listener.started == (3 * (PER_FOLD + SETTINGS), 3 * PER_FOLD)
     assert listener.left[0] > listener.left[-1] == 0
     assert all("ranknet" in trial for trial in listener.trials)
     assert more.values("listnet", "map").tolist() == comparison.values("listnet", "map").tolist()
@@ -214,7 +218,7 @@ def test_a_failing_method_fails_alone_and_is_tried_again(queries, tmp_path):
     mend.touch()
     listener = Listener()
     assert run(queries, methods, folds=3, out=out, progress=listener).failed == []
-    assert listener.started == (21, 18)
+    assert listener.started == (3 * PER_FOLD + 3, 3 * PER_FOLD)
 
 
 def test_a_killed_run_goes_on_to_the_same_figures(tmp_path, queries):
@@ -231,11 +235,11 @@ def test_a_killed_run_goes_on_to_the_same_figures(tmp_path, queries):
     process.send_signal(signal.SIGKILL)
     process.communicate()
     kept = n_trials(out)
-    assert 2 <= kept < 36
+    assert 2 <= kept < 6 * PER_FOLD
     assert Store.open(out).last_study()[1]["status"] == "running"
     listener = Listener()
     resumed = run(data, folds=6, out=out, progress=listener)
-    assert listener.started == (36, kept)
+    assert listener.started == (6 * PER_FOLD, kept)
     whole = run(data, folds=6)
     assert [r.per_query for r in resumed.results] == [r.per_query for r in whole.results]
     assert [r.parameters for r in resumed.results] == [r.parameters for r in whole.results]

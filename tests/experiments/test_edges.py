@@ -9,6 +9,7 @@ import pytest
 import podium
 from podium.experiments.result.edges import at_the_edge
 from podium.rankers.methods import METHODS
+from podium.rankers.spaces import LogUniform
 
 
 def chosen(*parameters: dict[str, Any]) -> Any:
@@ -22,6 +23,7 @@ def chosen(*parameters: dict[str, Any]) -> Any:
         ([0.1, 1.0, 10.0], [1.0, 1.0], []),
         ([0.0, 0.1, 1.0], [0.0, 1.0], []),  # nothing is below no penalty, and no share above 1
         ([1, 5, 10], [1, 10], ["x=10 (highest, 1 of 2)"]),  # no count is below 1
+        (LogUniform(0.0, 0.1, 1.0), [0.0, 1.0], ["x=1.0 (highest, 1 of 2)"]),  # a penalty is no share
         ([None, 10, 30], [None, 30], ["x=30 (highest, 1 of 2)"]),
         (["up", "both"], ["up"], []),
         ([True, False], [True], []),
@@ -30,6 +32,11 @@ def chosen(*parameters: dict[str, Any]) -> Any:
 )
 def test_ends_of_grids(values: list[Any], choices: list[Any], expected: list[str]) -> None:
     assert at_the_edge({"x": values}, chosen(*({"x": choice} for choice in choices))) == expected
+
+
+def test_stumps_are_the_smallest_trees() -> None:
+    choices = chosen({"n_leaves": 2}, {"n_leaves": 8})
+    assert at_the_edge({"n_leaves": [2, 4, 8]}, choices) == ["n_leaves=8 (highest, 1 of 2)"]
 
 
 def test_a_comparison_says_so() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import pickle
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -75,8 +76,19 @@ def test_spaces():
     assert {Choice("a", None).draw(rng) for _ in range(30)} == {"a", None}
     assert as_space([1, 2]) == Choice(1, 2) == (1, 2)
     assert repr(pickle.loads(pickle.dumps(LogUniform(0.1, 1.0)))) == "LogUniform(0.1, 1.0)"
-    with pytest.raises(ValueError, match="positive"):
-        LogUniform(0.0, 1.0)
+    for nothing_positive in ((-1.0, 1.0), (0.0,)):
+        with pytest.raises(ValueError, match="positive"):
+            LogUniform(*nothing_positive)
+
+
+def test_zero_is_drawn_about_as_often_as_a_value_of_the_grid():
+    space, rng = LogUniform(0.0, 1e-2, 1e-1, 1.0, 10.0), np.random.default_rng(0)
+    drawn = np.array([space.draw(rng) for _ in range(400)])
+    assert 0.2 < np.mean(drawn == 0) < 0.3  # a quarter of the decades from 1e-3 to 10
+    assert drawn[drawn > 0].min() >= 1e-2
+    assert drawn.max() <= 10.0
+    trial = SimpleNamespace(suggest_float=lambda name, low, high, log: (low, high, log)[0])
+    assert space.suggest(trial, "l2") == 0.0  # the lowest end that Optuna knows
 
 
 def test_a_grid_is_all_combinations_with_one_seed():

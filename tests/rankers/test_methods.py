@@ -37,3 +37,18 @@ def test_methods_with_a_regression_term_have_it(name: str) -> None:
     assert fitted.get_params()["regression"] == with_term.regression
     assert isinstance(fitted._scorer(), Trees)
     assert not np.array_equal(fitted.predict(QUERIES), plain.fit(QUERIES).predict(QUERIES))
+
+
+@pytest.mark.parametrize("name", list(METHODS))
+def test_a_grid_is_small_and_all_its_values_are_taken(name: str) -> None:
+    grid = METHODS[name].grid
+    assert np.prod([len(values) for values in grid.values()], initial=1) <= 24
+    for parameter, values in grid.items():
+        assert len(set(values)) == len(values)
+        for value in values:
+            assert as_trained(name, **{parameter: value}) is not None
+
+
+@pytest.mark.parametrize("name", [name for name in METHODS if "l2" in METHODS[name].grid])
+def test_a_penalty_is_searched_from_none_on(name: str) -> None:
+    assert min(METHODS[name].grid["l2"]) == 0

@@ -92,7 +92,7 @@ def test_the_table_of_methods(name) -> None:
     assert method.family in {"listwise", "pairwise", "pointwise", "floor"}
     accepted = inspect.signature(method.build).parameters
     assert set(method.grid) <= set(accepted)
-    assert all(1 <= len(values) <= 5 for values in method.grid.values())
+    assert all(2 <= len(values) <= 9 for values in method.grid.values())
     ranker = method.build()
     assert not hasattr(ranker, "model_")
     described = inspect.getdoc(type(ranker)) or ""

@@ -52,13 +52,12 @@ class Uniform(Choice):
 
     __slots__ = ()
     is_finite: ClassVar[bool] = False
-    is_logarithmic: ClassVar[bool] = False
 
     def draw(self, rng: np.random.Generator) -> Any:
         return self._rounded(rng.uniform(min(self), max(self)))
 
     def suggest(self, trial: Any, name: str) -> Any:
-        return self._rounded(trial.suggest_float(name, min(self), max(self), log=self.is_logarithmic))
+        return self._rounded(trial.suggest_float(name, min(self), max(self)))
 
     def _rounded(self, value: float) -> int | float:
         """Round to four digits: more mean nothing to a search and make logs hard to read."""
@@ -67,18 +66,42 @@ class Uniform(Choice):
 
 
 class LogUniform(Uniform):
-    """A positive number between the lowest and the highest value, drawn evenly on a logarithmic scale."""
+    """A positive number between the lowest and the highest value, drawn evenly on a logarithmic scale.
+
+    The lowest value may also be 0, "no penalty" for one. What is drawn below the lowest other value, down to a tenth of
+    it, is then 0.
+
+    Examples
+    --------
+    >>> space, rng = LogUniform(0.0, 0.01, 0.1, 1.0), np.random.default_rng(0)
+    >>> drawn = [space.draw(rng) for _ in range(50)]
+    >>> min(drawn), min(value for value in drawn if value) >= 0.01
+    (0.0, True)
+    """
 
     __slots__ = ()
-    is_logarithmic: ClassVar[bool] = True
 
     def __new__(cls, *values: Any) -> Self:
-        if any(value <= 0 for value in values):
-            raise ValueError(f"LogUniform is for positive numbers; got {values}")
+        if any(value < 0 for value in values) or (values and not any(values)):
+            raise ValueError(f"LogUniform is for positive numbers, and 0; got {values}")
         return super().__new__(cls, *values)
 
     def draw(self, rng: np.random.Generator) -> Any:
-        return self._rounded(math.exp(rng.uniform(math.log(min(self)), math.log(max(self)))))
+        low, high = self._range()
+        return self._or_zero(math.exp(rng.uniform(math.log(low), math.log(high))))
+
+    def suggest(self, trial: Any, name: str) -> Any:
+        return self._or_zero(trial.suggest_float(name, *self._range(), log=True))
+
+    def _range(self) -> tuple[float, float]:
+        return (0.1 * self._lowest if 0 in self else self._lowest), max(self)
+
+    @property
+    def _lowest(self) -> float:
+        return min(value for value in self if value > 0)
+
+    def _or_zero(self, value: float) -> int | float:
+        return self._rounded(0.0 if 0 in self and value < self._lowest else value)
 
 
 def as_space(values: Sequence[Any]) -> Choice:

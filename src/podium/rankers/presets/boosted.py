@@ -28,9 +28,10 @@ from podium.training import Boosting, Fit, Trainer
 __all__ = ["GBDT", "GBRank", "IntervalRank", "IsotonicRank", "LambdaMART", "QueryOffset"]
 
 ON_TREES: dict[str, Any] = {"kind": "trees", "stochastic": True}
-TREES: dict[str, Any] = {**ON_TREES, "grid": {"n_leaves": [4, 8, 16], "learning_rate": LogUniform(0.03, 0.1)}}
-FEW_LEAVES: dict[str, Sequence[Any]] = {"n_leaves": [4, 16]}
-REGRESSION = {**FEW_LEAVES, "regression": LogUniform(0.01, 0.1, 1.0)}
+_RATES = LogUniform(0.01, 0.03, 0.1, 0.3)
+TREES: dict[str, Any] = {**ON_TREES, "grid": {"n_leaves": [2, 4, 8, 16, 32], "learning_rate": _RATES}}
+FEW_LEAVES: dict[str, Sequence[Any]] = {"n_leaves": [2, 4, 8, 16]}
+REGRESSION = {**FEW_LEAVES, "regression": LogUniform(0.0, 0.01, 0.1, 1.0, 10.0)}
 _SAMPLED: dict[str, Any] = {"query_fraction": None, "feature_fraction": None}
 
 
@@ -253,7 +254,7 @@ METHODS.add(
     "boosted trees, squared hinge on pairs with margins",
     "Zheng et al., NIPS 2007",
     "pairwise",
-    {**FEW_LEAVES, "ties": [0.0, 0.1, 1.0]},
+    {**FEW_LEAVES, "ties": LogUniform(0.0, 0.01, 0.1, 1.0, 10.0)},
     **ON_TREES,
 )
 _WITH_REGRESSION = partial(GBRank, regression=0.1), "GBRank with a regression term"
@@ -264,7 +265,7 @@ METHODS.add(
     "boosted trees, grades in separate intervals",
     _MOON,
     "listwise",
-    {**FEW_LEAVES, "separation": LogUniform(1.0, 10.0, 100.0)},
+    {**FEW_LEAVES, "separation": LogUniform(0.1, 1.0, 10.0, 100.0, 1000.0)},
     **ON_TREES,
 )
 _WITH_REGRESSION = partial(IntervalRank, separation=10.0, regression=0.1), "IntervalRank with a regression term"

@@ -108,6 +108,6 @@ METHODS.add(
     "a linear model moved one weight at a time on the metric itself",
     "Metzler & Croft, Information Retrieval 2007",
     "listwise",
-    {"metric": ["ndcg@10", "map"], "sweeps": [2, 5, 25]},
+    {"metric": ["ndcg@10", "map"], "sweeps": [1, 2, 5, 10, 25]},
     stochastic=True,
 )

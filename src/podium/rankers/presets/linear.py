@@ -10,9 +10,9 @@ from podium.training import LBFGS, Stochastic, Trainer
 
 __all__ = ["RankNet", "RankRegress", "RankSVM", "Regression"]
 
-SMALL_L2 = {"l2": LogUniform(1e-4, 1e-3, 1e-2, 1e-1)}
-WIDE_L2 = {"l2": LogUniform(1e-4, 1e-2, 1e-1, 1.0)}
-"""Penalties to search, for losses that are means over a list."""
+L2 = {"l2": LogUniform(0.0, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0)}
+"""Penalties to search, from none to one beyond which rankings hardly change: weights are then those of the loss's
+gradient where all scores are equal, only shorter."""
 
 
 class LinearPreset(BaseRanker):
@@ -121,8 +121,8 @@ class Regression(LinearPreset):
         return RegressionLoss()
 
 
-METHODS.add("ranknet", RankNet, "logistic loss on pairs", "Burges et al., ICML 2005", "pairwise", WIDE_L2)
-METHODS.add("ranksvm", RankSVM, "squared hinge loss on pairs", "Joachims, KDD 2002", "pairwise", WIDE_L2)
+METHODS.add("ranknet", RankNet, "logistic loss on pairs", "Burges et al., ICML 2005", "pairwise", L2)
+METHODS.add("ranksvm", RankSVM, "squared hinge loss on pairs", "Joachims, KDD 2002", "pairwise", L2)
 _REFERENCE = "baseline of Truyen et al., SDM 2011"
-METHODS.add("rankregress", RankRegress, "squared error on differences of pairs", _REFERENCE, "pairwise", WIDE_L2)
-METHODS.add("regression", Regression, "least squares on the grades", "folklore", "pointwise", WIDE_L2)
+METHODS.add("rankregress", RankRegress, "squared error on differences of pairs", _REFERENCE, "pairwise", L2)
+METHODS.add("regression", Regression, "least squares on the grades", "folklore", "pointwise", L2)

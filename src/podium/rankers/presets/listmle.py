@@ -6,7 +6,7 @@ from podium.core.random_state import seed_of
 from podium.losses import ListMLELoss, Loss
 from podium.rankers.methods import METHODS
 from podium.rankers.presets.boosted import REGRESSION, TREES, LossOnTrees
-from podium.rankers.presets.linear import SMALL_L2, LinearPreset
+from podium.rankers.presets.linear import L2, LinearPreset
 
 __all__ = ["ListMLE"]
 
@@ -30,7 +30,7 @@ class ListMLE(LinearPreset):
 
 
 _SUMMARY, _REFERENCE = "Plackett-Luce likelihood of the order", "Xia et al., ICML 2008"
-METHODS.add("listmle", ListMLE, _SUMMARY, _REFERENCE, "listwise", SMALL_L2, stochastic=True)
+METHODS.add("listmle", ListMLE, _SUMMARY, _REFERENCE, "listwise", L2, stochastic=True)
 _ON_TREES = partial(LossOnTrees, ListMLELoss(orders_per_epoch=8))
 METHODS.add_variant("listmle", "listmle-trees", _ON_TREES, "ListMLE's loss on boosted trees", **TREES)
 METHODS.add_variant(

@@ -6,7 +6,7 @@ from podium.core.random_state import seed_of
 from podium.losses import ListNetLoss, Loss
 from podium.rankers.methods import METHODS
 from podium.rankers.presets.boosted import TREES, LossOnTrees
-from podium.rankers.presets.linear import SMALL_L2, DescendingPreset
+from podium.rankers.presets.linear import L2, DescendingPreset
 
 __all__ = ["ListNet"]
 
@@ -50,7 +50,7 @@ class ListNet(DescendingPreset):
         )
 
 
-METHODS.add("listnet", ListNet, "cross entropy of who is first", "Cao et al., ICML 2007", "listwise", SMALL_L2)
+METHODS.add("listnet", ListNet, "cross entropy of who is first", "Cao et al., ICML 2007", "listwise", L2)
 METHODS.add_variant(
     "listnet", "listnet-trees", partial(LossOnTrees, ListNetLoss()), "ListNet's loss on boosted trees", **TREES
 )

@@ -5,7 +5,7 @@ from functools import partial
 from podium.core.parameters import choice
 from podium.losses import DavidsonLoss, Loss, RaoKupperLoss
 from podium.rankers.methods import METHODS
-from podium.rankers.presets.linear import SMALL_L2, LinearPreset
+from podium.rankers.presets.linear import L2, LinearPreset
 
 __all__ = ["PairTies"]
 
@@ -35,4 +35,4 @@ for _model, _authors, _reference in (
     ("rao-kupper", "Rao and Kupper", "Rao & Kupper, JASA 1967"),
 ):
     _summary = f"pairs that may be tied, {_authors}'s model"
-    METHODS.add(_model, partial(PairTies, model=_model), _summary, _reference, "pairwise", SMALL_L2)
+    METHODS.add(_model, partial(PairTies, model=_model), _summary, _reference, "pairwise", L2)

@@ -13,7 +13,7 @@ from podium.numerics.subsets.answers import best_group, sample_partitions
 from podium.numerics.subsets.sampling import ARITHMETIC, GEOMETRIC
 from podium.rankers.methods import METHODS
 from podium.rankers.presets.boosted import TREES, LossOnTrees
-from podium.rankers.presets.linear import SMALL_L2, LinearPreset
+from podium.rankers.presets.linear import L2, LinearPreset
 from podium.rankers.spaces import LogUniform
 from podium.training import LBFGS, Stochastic, Trainer
 
@@ -146,8 +146,10 @@ def pairs_in_lists(
 
 
 METHODS.add(
-    "pmop", PMOP, "likelihood of the ordered partition, ties included", "Truyen et al., SDM 2011", "listwise", SMALL_L2
+    "pmop", PMOP, "likelihood of the ordered partition, ties included", "Truyen et al., SDM 2011", "listwise", L2
 )
+SAMPLED_L2 = {"l2": LogUniform(0.0, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)}
+"""Penalties at which steps of fixed size do not diverge: at a rate of 0.1 they do from 10 on."""
 for _name, _method, _inference in (
     ("pmop-geometric", "exact", "exact"),
     ("pmop-gibbs", "gibbs", "sampled: Gibbs"),
@@ -158,7 +160,7 @@ for _name, _method, _inference in (
         _name,
         partial(PMOP, potential="geometric", method=_method),
         f"PMOP with the geometric potential, {_inference}",
-        grid={"l2": LogUniform(1e-4, 1e-3, 1e-2)},
+        grid=L2 if _method == "exact" else SAMPLED_L2,
         stochastic=_method != "exact",
     )
 METHODS.add_variant("pmop", "pmop-trees", partial(LossOnTrees, PMOPLoss()), "PMOP's loss on boosted trees", **TREES)

@@ -104,6 +104,6 @@ for _name, _ranker, _loss, _reference in (
         f"rules on single features, boosted by the {_loss} loss of pairs",
         _reference,
         "pairwise",
-        {"direction": ["up", "both"], "n_rounds": [30, 100, 300]},
+        {"direction": ["up", "both"], "n_rounds": [10, 30, 100, 300, 1000]},
         kind="features",
     )

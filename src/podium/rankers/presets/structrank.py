@@ -8,8 +8,8 @@ from podium.core.random_state import RandomState, seed_of
 from podium.losses import Loss, StructRankLoss
 from podium.rankers.estimator import BaseRanker
 from podium.rankers.methods import METHODS
+from podium.rankers.presets.linear import L2
 from podium.rankers.ranker import Ranker
-from podium.rankers.spaces import LogUniform
 from podium.scorers import Kernel, Linear
 from podium.training import Feasible, Trainer
 
@@ -103,7 +103,7 @@ for _name, _topology, _summary in (
         _summary,
         "Huang & Frey, NIPS 2008",
         "listwise",
-        {"radius": LogUniform(5.0, 10.0, 20.0)},
+        {"radius": [5.0, 10.0, 20.0, 40.0, None]},
         stochastic=True,
         variant=_topology != "full",
     )
@@ -113,5 +113,5 @@ METHODS.add(
     "StructRank's loss on a linear scorer",
     "Huang & Frey, NIPS 2008",
     "listwise",
-    {"l2": LogUniform(1e-4, 1e-3, 1e-2, 1e-1)},
+    L2,
 )

@@ -162,17 +162,18 @@ def _with_items(model: FactorModel, items: np.ndarray) -> FactorModel:
     return replace(model, item_factors=np.ascontiguousarray(items[:, :n_factors]), item_bias=bias)
 
 
+_WEAK, _STRONG = LogUniform(0.1, 0.3, 1.0, 3.0, 10.0, 30.0), LogUniform(1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
 for _name, _parameters, _summary, _strengths in (
-    ("cofirank", {}, "factors under a convex bound on NDCG", (3.0, 10.0, 30.0)),
-    ("cofirank-bare", {"biases": False}, "the same without biases, as in the paper", (1.0, 3.0, 10.0)),
+    ("cofirank", {}, "factors under a convex bound on NDCG", _STRONG),
+    ("cofirank-bare", {"biases": False}, "the same without biases, as in the paper", _WEAK),
     (
         "cofirank-published",
         {"biases": False, "weights": "power"},
         "the same with the weights of ranks that the paper has, too",
-        (1.0, 3.0, 10.0),
+        _WEAK,
     ),
-    ("cofirank-ordinal", {"loss": "ordinal"}, "the same with the hinge loss on pairs", (0.3, 1.0, 3.0)),
-    ("cofirank-regression", {"loss": "regression"}, "the same with the squared error", (5.0, 10.0, 20.0)),
+    ("cofirank-ordinal", {"loss": "ordinal"}, "the same with the hinge loss on pairs", _WEAK),
+    ("cofirank-regression", {"loss": "regression"}, "the same with the squared error", _STRONG),
 ):
     RATING_METHODS.add(
         _name,
@@ -180,7 +181,7 @@ for _name, _parameters, _summary, _strengths in (
         _summary,
         "Weimer et al., NIPS 2007",
         "factors",
-        {"regularization": LogUniform(*_strengths)},
+        {"regularization": _strengths},
         variant=bool(_parameters),
         kind="factors",
     )

@@ -329,8 +329,9 @@ class PlackettLuceFactors(FactorPreset):
 
 
 _TRUYEN = "Truyen et al., SDM 2011"
-_SUM, _MEAN = LogUniform(1.0, 3.0, 10.0), LogUniform(0.01, 0.03, 0.1)
-"""Regularization to try for losses that are sums over a user's list, as likelihoods are, and for means."""
+_SUM, _MEAN = LogUniform(0.3, 1.0, 3.0, 10.0, 30.0, 100.0), LogUniform(0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
+"""Regularization to try for losses that are sums over a user's list, as likelihoods are, and for means: up to where
+only biases are left."""
 
 for _name, _loss, _summary, _reference, _strengths in (
     ("pmop", PMOPLoss(), "the likelihood of ordered partitions, ties and all", _TRUYEN, _SUM),

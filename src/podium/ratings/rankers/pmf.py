@@ -98,6 +98,6 @@ RATING_METHODS.add(
     "least squares on the ratings, with biases",
     "Salakhutdinov & Mnih, NIPS 2007",
     "factors",
-    {"l2": LogUniform(5.0, 10.0, 20.0)},
+    {"l2": LogUniform(0.3, 1.0, 3.0, 10.0, 30.0, 100.0)},
     kind="factors",
 )
