@@ -49,7 +49,7 @@ def test_a_large_gzip_file_is_unpacked_to_a_temporary_file(tmp_path: Path, monke
     packed, plain = read_letor(tmp_path / "data.gz"), read_letor(tmp_path / "data.txt")
     np.testing.assert_array_equal(packed.features, plain.features)
     assert packed.qids.tolist() == plain.qids.tolist()
-    source = files.Source(tmp_path / "data.gz")
+    source = files.TextSource(tmp_path / "data.gz")
     assert source._unpacked is None
     assert source.span(source.start, source.stop).tobytes() == SIMPLE.encode()
     (tmp_path / "bad.gz").write_bytes(gzip.compress(SIMPLE.encode() + b"x qid:1 1:1\n"))

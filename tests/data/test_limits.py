@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import podium
-from podium.data.io.files import Source
+from podium.data.io.files import TextSource
 from podium.data.io.letor import kernels
 from podium.data.io.letor.reader import read_letor
 from podium.data.io.parsing.lines import CHUNK_BYTES, chunks_of_lines
@@ -61,10 +61,10 @@ def test_a_limit_that_is_no_number(file, monkeypatch) -> None:
 
 def test_a_long_line_is_looked_through_once(file, monkeypatch) -> None:
     path = file("1 qid:1 " + "x" * (5 * CHUNK_BYTES))
-    source, read = Source(path), []
-    span = Source.span
+    source, read = TextSource(path), []
+    span = TextSource.span
     monkeypatch.setattr(
-        Source, "span", lambda self, a, b, **options: (read.append(b - a), span(self, a, b, **options))[1]
+        TextSource, "span", lambda self, a, b, **options: (read.append(b - a), span(self, a, b, **options))[1]
     )
     assert chunks_of_lines(source) == [(0, path.stat().st_size)]
     assert sum(read) <= path.stat().st_size
@@ -186,7 +186,7 @@ def test_errors_of_csv_name_the_file(file, text) -> None:
 
 def test_a_file_that_shrinks_is_an_error(file) -> None:
     path = file("1 qid:1 1:0.5\n" * 1000)
-    source = Source(path)
+    source = TextSource(path)
     os.truncate(path, 100)
     with pytest.raises(ValueError, match=r"data\.txt: the file changed while it was read"):
         source.span(source.start, source.stop)

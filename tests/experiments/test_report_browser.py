@@ -303,16 +303,16 @@ def test_the_page_is_never_wider_than_the_window(make_comparison, open_report):
 
 # Visible texts whose color has too little contrast with what is behind them (WCAG 2, 1.4.3).
 FAINT = """(() => {
-  const parts = (colour) => {
-    const numbers = colour.match(/[\\d.e-]+/g).map(Number);
-    const rgb = colour.startsWith("color(srgb") ? numbers.slice(0, 3) : numbers.slice(0, 3).map((part) => part / 255);
+  const parts = (color) => {
+    const numbers = color.match(/[\\d.e-]+/g).map(Number);
+    const rgb = color.startsWith("color(srgb") ? numbers.slice(0, 3) : numbers.slice(0, 3).map((part) => part / 255);
     return [...rgb, numbers[3] ?? 1];
   };
   const linear = (part) => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4);
   const light = ([r, g, b]) => 0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b);
   const behind = (element) => {
-    const colour = parts(getComputedStyle(element).backgroundColor);
-    return colour[3] === 1 || !element.parentElement ? colour : behind(element.parentElement);
+    const color = parts(getComputedStyle(element).backgroundColor);
+    return color[3] === 1 || !element.parentElement ? color : behind(element.parentElement);
   };
   const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   const found = [];
@@ -322,8 +322,8 @@ FAINT = """(() => {
     const text = texts.currentNode.textContent.trim();
     if (!text || !element.checkVisibility() || element.matches("script, style, option")) continue;
     const style = getComputedStyle(element);
-    const colour = parts(element instanceof SVGElement ? style.fill : style.color);
-    const [dim, bright] = [light(colour), light(behind(element))].sort((one, other) => one - other);
+    const color = parts(element instanceof SVGElement ? style.fill : style.color);
+    const [dim, bright] = [light(color), light(behind(element))].sort((one, other) => one - other);
     const contrast = (bright + 0.05) / (dim + 0.05);
     if (contrast < 4.5) found.push(`${contrast.toFixed(2)} ${element.outerHTML.slice(0, 80)}`);
     seen += 1;
@@ -333,7 +333,7 @@ FAINT = """(() => {
 
 
 def test_all_text_can_be_read(make_comparison, small_comparison, open_report):
-    names = [f"method {i}" for i in range(10)]  # more than there are colours, and some that are not highlighted
+    names = [f"method {i}" for i in range(10)]  # more than there are colors, and some that are not highlighted
     c = make_comparison(methods=names, broken=["broken"])
     page = open_report(c, link(query="q1001", methods=";".join(names[:8])))
     backgrounds = []
@@ -343,7 +343,7 @@ def test_all_text_can_be_read(make_comparison, small_comparison, open_report):
         assert measured["found"] == [], look
         assert measured["seen"] > 300
         backgrounds.append(page.evaluate("getComputedStyle(document.body).backgroundColor"))
-    assert open_report(small_comparison, "methods=").evaluate(FAINT)["found"] == []  # names of lines in grey
+    assert open_report(small_comparison, "methods=").evaluate(FAINT)["found"] == []  # names of lines in gray
     assert backgrounds == ["rgb(252, 252, 251)", "rgb(19, 21, 25)", "rgb(255, 255, 255)"]  # paper is never dark
 
 

@@ -23,7 +23,7 @@ def pairs(labels: np.ndarray, better: int) -> tuple[np.ndarray, np.ndarray, np.n
 def full_program(
     scores: np.ndarray, labels: np.ndarray, targets: np.ndarray, separation: float, width: float
 ) -> tuple[float, np.ndarray]:
-    """Equation 6 over all pairs of documents of one grade and of neighbouring grades: its optimum and δ.
+    """Equation 6 over all pairs of documents of one grade and of neighboring grades: its optimum and δ.
 
     (For pairs further apart the slacks of the grades between them add up, so they are never tighter than these.)
     """

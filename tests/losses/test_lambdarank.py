@@ -186,7 +186,7 @@ def test_lambdas_are_those_of_lightgbm(normalize: bool, sigma: float, truncation
 def _rescaled(
     scores: np.ndarray, labels: np.ndarray, sigma: float, truncation: int, ratio: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Our normalised lambdas with weights ``ratio`` times as large."""
+    """Our normalized lambdas with weights ``ratio`` times as large."""
     ours = LambdaRankLoss("ndcg", truncation, sigma, normalize=True).value_and_gradient(
         scores, labels, [0, len(scores)], curvature=True
     )

@@ -75,7 +75,7 @@ def test_optimality_conditions(scale: float) -> None:
             lower, upper = grades.solve(separation, width)
             assert (lower <= upper).all()
             down, up = grades.pulls(lower, upper)
-            push = separation * np.maximum(grades.margins - (lower[1:] - upper[:-1]), 0)  # between neighbours
+            push = separation * np.maximum(grades.margins - (lower[1:] - upper[:-1]), 0)  # between neighbors
             squeeze = width * (upper - lower)
             on_lower = np.concatenate(([0], push)) + squeeze - down  # what moves each end up …
             on_upper = up - np.concatenate((push, [0])) - squeeze

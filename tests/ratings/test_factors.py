@@ -227,7 +227,7 @@ def test_refused(ratings: podium.Ratings, parameters: dict[str, Any], message: s
 
 
 def test_movielens(shared_data: Path) -> None:
-    """One replicate of docs/results/ratings.md: ties modelled beat ties broken, and the mix beats the item means."""
+    """One replicate of docs/results/ratings.md: ties modeled beat ties broken, and the mix beats the item means."""
     train, test = given_n(podium.read_ratings(shared_data / "movielens-100k" / "u.data.gz"), 20, random_state=0)
     paper = {"n_factors": 5, "regularization": 0.0, "biases": False, "init": "uniform", "random_state": 0}
     trainer = LBFGS(tolerance=0.01)  # stops early, for time

@@ -31,8 +31,8 @@ def test_constant_features_lose_all_effect(dtype, n) -> None:
 
 
 def test_differences_within_rounding_are_no_signal_but_small_ones_are() -> None:
-    neighbours = np.array([1.0, np.nextafter(np.float32(1), np.float32(2))], np.float32)
-    assert Standardization.fit(np.tile(neighbours, 50)[:, None]).inverse_scale[0] == 0.0
+    neighbors = np.array([1.0, np.nextafter(np.float32(1), np.float32(2))], np.float32)
+    assert Standardization.fit(np.tile(neighbors, 50)[:, None]).inverse_scale[0] == 0.0
     small = np.array([1e-12, 3e-12])  # nothing but small: a deviation of 1e-12 is all of it
     assert Standardization.fit(np.tile(small, 50)[:, None]).inverse_scale[0] == pytest.approx(1e12)
 

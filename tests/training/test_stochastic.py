@@ -96,7 +96,7 @@ def test_l1_gives_the_zeros_of_the_optimum() -> None:
 
 
 def test_adam_steps_by_hand() -> None:
-    # First step: both moments are unbiased to g and g², so each coordinate moves by the rate, towards −sign g.
+    # First step: both moments are unbiased to g and g², so each coordinate moves by the rate, toward −sign g.
     theta, moments = np.zeros(2), np.zeros((2, 2))
     adam = Optimizer(OPTIMIZERS.index("adam"), rate=0.1, momentum=0.9, l1=np.zeros(2))
     take_step(theta, np.array([0.5, -3.0]), moments, 1, adam)

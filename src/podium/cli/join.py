@@ -62,9 +62,9 @@ def configure(parser: options.Parser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     from podium.data import join_judgments, write_queries
-    from podium.data.io.logged import Source, read_log
+    from podium.data.io.logged import LogSource, read_log
 
-    source = Source(
+    source = LogSource(
         query=arguments.query,
         query_pattern=arguments.query_pattern,
         qid=arguments.query_field or "qid",

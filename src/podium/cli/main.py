@@ -89,7 +89,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 @contextmanager
 def _notes_of_warnings() -> Iterator[None]:
     """Print what readers leave out as lines, each once; other warnings are shown as ever."""
-    told: set[str] = set()
+    noted: set[str] = set()
     with warnings.catch_warnings():
         warnings.simplefilter("always", LeftOutWarning)
         show = warnings.showwarning
@@ -97,8 +97,8 @@ def _notes_of_warnings() -> Iterator[None]:
         def tell(message: Any, category: type[Warning], *place: Any, **options: Any) -> None:
             if not issubclass(category, LeftOutWarning):
                 show(message, category, *place, **options)
-            elif str(message) not in told:
-                told.add(str(message))
+            elif str(message) not in noted:
+                noted.add(str(message))
                 note(f"podium: {message}")
 
         warnings.showwarning = tell

@@ -66,8 +66,8 @@ def add_data_options(parser: Parser) -> None:
     parser.option("--qid-column NAME", "query ids (default: qid)", group)
     parser.option("--label-column NAME", "grades (default: label)", group)
     parser.option("--document-column NAME", "document ids (default: document_id, if there is one)", group)
-    told = "features (default: all other columns that hold numbers; the others are named)"
-    parser.option("--features A,B,…", told, group, type=comma_list)
+    features = "features (default: all other columns that hold numbers; the others are named)"
+    parser.option("--features A,B,…", features, group, type=comma_list)
 
 
 def add_normalize_option(parser: Parser) -> None:

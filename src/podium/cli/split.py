@@ -36,7 +36,7 @@ def configure(parser: options.Parser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     import numpy as np
 
-    from podium.data.io.rows import divide_rows, ending_of, query_of_row
+    from podium.data.io.dividing import divide_rows, ending_of, query_of_row
     from podium.data.splits import random_parts
 
     path = Path(arguments.data)

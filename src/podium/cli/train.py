@@ -253,8 +253,8 @@ def _require_progress(trained: Trained) -> None:
 def _save(trained: Trained, arguments: argparse.Namespace) -> None:
     from podium.rankers.methods import accepted
 
-    told = {name: fact for name, fact in trained.facts.items() if name != "export"}  # a command is no origin
-    facts = {"command": arguments.typed, "method": trained.name, "data": trained.data.facts, **told}
+    others = {name: fact for name, fact in trained.facts.items() if name != "export"}  # a command is no origin
+    facts = {"command": arguments.typed, "method": trained.name, "data": trained.data.facts, **others}
     given = {"dataset": arguments.data or trained.data.facts["training"].get("file"), "provenance": facts}
     trained.ranker.save(arguments.out, **accepted(trained.ranker.save, given))
 

@@ -96,8 +96,8 @@ def require_number(
     good = isinstance(value, Real) and not isinstance(value, bool) and isfinite(value)
     if not good or not (value >= at_least and above < value < below and value <= at_most):
         bounds = {"of at least": at_least, "above": above, "of at most": at_most, "below": below}
-        told = " and ".join(f"{words} {bound:g}" for words, bound in bounds.items() if isfinite(bound))
-        raise ValueError(f"{name} must be a finite number{told and ' '}{told}; got {value!r}")
+        within = " and ".join(f"{words} {bound:g}" for words, bound in bounds.items() if isfinite(bound))
+        raise ValueError(f"{name} must be a finite number{within and ' '}{within}; got {value!r}")
 
 
 def require_count(name: str, value: Any, *, at_least: int = 1, at_most: float = inf) -> None:

@@ -17,7 +17,7 @@ class Derived(NamedTuple):
 
     name: str
     column: int
-    """Of the feature it is made of."""
+    """The column of the feature it is made of."""
     unit: float
     minus: bool = False
     """``log(1 + max(−x, 0) / u)`` in place of ``log(1 + max(x, 0) / u)``."""

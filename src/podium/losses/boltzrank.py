@@ -36,7 +36,7 @@ _AT_ONCE = 2_000_000
 
 
 class BoltzRankLoss(Loss, rankings="boltzmann"):
-    """Minus the expected metric, mixed with a cross entropy towards the rankings that the labels make likely.
+    """Minus the expected metric, mixed with a cross entropy toward the rankings that the labels make likely.
 
     A query's value is −O, so at best about −``weight``. Lists with no more than ``n_samples`` rankings in all are
     summed over all of them, which makes the expectation exact. A single document, or equal labels throughout,

@@ -70,7 +70,7 @@ class IntervalRankLoss(_Intervals):
         μ > 0: stop at the optimum with logarithmic barriers of weight 1/μ, which leaves more distance than asked for.
         The paper's is 100. Their cost is then part of the value, which may be negative. By default the exact optimum.
     tolerance : float
-        Newton steps towards the barrier's optimum end with one that is shorter than this part of the intervals' range.
+        Newton steps toward the barrier's optimum end with one that is shorter than this part of the intervals' range.
         The exact optimum needs none.
 
     Examples

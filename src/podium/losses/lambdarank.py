@@ -87,7 +87,7 @@ class LambdaRankLoss(Loss, has_gradient=False, has_curvature=True, keeps_float32
         rows = longest if self.truncation is None else int(self.truncation)
         ideal = np.where(ranks <= rows, discounts, 0.0) if self.truncated_ideal else discounts
         values = _VALUES[name](data, ideal)
-        settings = Settings(rows, float(self.sigma), bool(self.normalize))
+        settings = LambdaSettings(rows, float(self.sigma), bool(self.normalize))
         return self.prepare_epoch((None, values, discounts, METRICS[name], settings), data, epoch=0)
 
     def prepare_epoch(self, prepared: tuple[Any, ...], data: LabeledLists, epoch: int) -> tuple[Any, ...]:
@@ -97,7 +97,7 @@ class LambdaRankLoss(Loss, has_gradient=False, has_curvature=True, keeps_float32
 Positions = tuple[Array, Array, Array]
 
 
-class Settings(NamedTuple):
+class LambdaSettings(NamedTuple):
     """The loss's parameters as the kernel takes them."""
 
     truncation: int
@@ -202,7 +202,7 @@ def _positions(values: Array, order: Array, discounts: Array, metric: int) -> Po
 
 @njit(fastmath=FAST, error_model="numpy")
 def _weighted_pairs(
-    scores: Array, order: Array, values: Array, terms: Positions, settings: Settings, out: Derivatives
+    scores: Array, order: Array, values: Array, terms: Positions, settings: LambdaSettings, out: Derivatives
 ) -> float:
     """Return the sum over pairs with a document among the first ``truncation`` ranks."""
     a, k, b = terms

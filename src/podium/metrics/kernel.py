@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from podium.metrics.gains import WHOLE_GRADES, cumulate, ideal_order
-from podium.metrics.ranked import Rules
+from podium.metrics.ranked import CompiledRules
 from podium.metrics.ranking import DEEP, compress, cumulate_hits, rank, score_at
 from podium.numerics.calls import call_function
 from podium.numerics.compiling import Array, njit
@@ -51,7 +51,14 @@ class Wanted(NamedTuple):
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def measure_queries(
-    first: int, stop: int, shown: Shown, wanted: Wanted, rules: Rules, packed_rules: Array, logs: Array, values: Array
+    first: int,
+    stop: int,
+    shown: Shown,
+    wanted: Wanted,
+    rules: CompiledRules,
+    packed_rules: Array,
+    logs: Array,
+    values: Array,
 ) -> None:
     """Fill rows ``first:stop`` of ``values`` (n_queries, n_metrics).
 

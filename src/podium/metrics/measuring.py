@@ -16,7 +16,7 @@ from podium.metrics.family import Family
 from podium.metrics.gains import log_discounts
 from podium.metrics.kernel import Shown, Wanted, measure_queries
 from podium.metrics.own import measure_own
-from podium.metrics.ranked import WHOLE_LIST, Rules, family_address
+from podium.metrics.ranked import WHOLE_LIST, CompiledRules, family_address
 from podium.metrics.ranking import tied_documents
 from podium.numerics.calls import pack
 from podium.numerics.pool import share
@@ -31,7 +31,7 @@ COMPILED_FOR: tuple[Literal["C", "A", "W"], ...] = ("C", "A", "W")
 """For any other kind of array, such as a read-only column of a frame, kernels would be compiled again, for seconds."""
 
 
-class Lists(NamedTuple):
+class ScoredLists(NamedTuple):
     """Documents grouped by query."""
 
     scores: Array
@@ -40,12 +40,12 @@ class Lists(NamedTuple):
     document_ids: Array | None
     collapse: Collapse | None
 
-    def only(self, documents: Array) -> Lists:
+    def only(self, documents: Array) -> ScoredLists:
         """Return the lists with nothing but these documents, given as a mask."""
         ends = np.concatenate(([0], np.cumsum(documents)))[self.offsets]
         ids = None if self.document_ids is None else self.document_ids[documents]
         collapse = self.collapse and self.collapse._replace(groups=self.collapse.groups[documents])
-        return Lists(self.scores[documents], self.labels[documents], ends, ids, collapse)
+        return ScoredLists(self.scores[documents], self.labels[documents], ends, ids, collapse)
 
 
 def measure(
@@ -73,7 +73,7 @@ def measure(
         labels = np.where(judged, labels, 0.0)
     ids = None if document_ids is None else as_column(document_ids, n, "document_ids")
     scores = np.require(scores, np.float32 if scores.dtype == np.float32 else np.float64, COMPILED_FOR)
-    lists = Lists(scores, np.require(labels, np.float64, COMPILED_FOR), offsets, ids, collapse)
+    lists = ScoredLists(scores, np.require(labels, np.float64, COMPILED_FOR), offsets, ids, collapse)
     values = np.empty((len(offsets) - 1, len(metrics)))
     for rules, judged_only in dict.fromkeys((m.rules, m.kind.judged_only) for m in metrics):
         chosen = [i for i, m in enumerate(metrics) if (m.rules, m.kind.judged_only) == (rules, judged_only)]
@@ -88,7 +88,7 @@ def measure(
     return values
 
 
-def _under_one_convention(metrics: list[Metric], rules: Convention, lists: Lists, name_query: NameQuery) -> Array:
+def _under_one_convention(metrics: list[Metric], rules: Convention, lists: ScoredLists, name_query: NameQuery) -> Array:
     scores, labels, offsets, ids, collapse = lists
     if rules.score_precision == "single":
         scores = _to_single(scores)
@@ -135,10 +135,10 @@ def _wanted(metrics: list[Metric], rules: Convention) -> Wanted:
     )
 
 
-def _as_numbers(rules: Convention, undiscounted: int, max_grade: float) -> Rules:
+def _as_numbers(rules: Convention, undiscounted: int, max_grade: float) -> CompiledRules:
     """Return a convention as compiled functions have it; ``max_grade`` and ``undiscounted`` may depend on the data."""
     by_label = rules.stop == "label"
-    return Rules(
+    return CompiledRules(
         linear_gain=rules.gain == "linear",
         zero_ndcg_when_short=rules.short_ndcg == "zero",
         average_ties=rules.ties == "average",

@@ -24,7 +24,7 @@ WHOLE_LIST = np.iinfo(np.int64).max
 """The cutoff of a metric that has none."""
 
 
-class Rules(NamedTuple):
+class CompiledRules(NamedTuple):
     """A convention as the numbers that compiled functions work with."""
 
     linear_gain: bool
@@ -48,7 +48,7 @@ class RankedList(NamedTuple):
     """Relevant documents that could be shown."""
     tied: bool
     """Are there tied documents whose orders are averaged over?"""
-    rules: Rules
+    rules: CompiledRules
     grades: np.ndarray
     """(n,) by rank; NaN, which is neither relevant nor worth anything, at ranks where nothing was retrieved."""
     dcg: np.ndarray
@@ -69,7 +69,7 @@ class RankedList(NamedTuple):
     """(n,) integers to work with."""
 
 
-_RULES = Rules(False, False, False, False, False, 0, 0, 0.0, 0.0, 0.0)
+_RULES = CompiledRules(False, False, False, False, False, 0, 0, 0.0, 0.0, 0.0)
 _EXAMPLE = RankedList(0, 0, False, _RULES, *[np.empty(0)] * 7, *[np.empty(0, np.int64)] * 2)
 kernel: Kernel = unbound
 KIND: Any = None

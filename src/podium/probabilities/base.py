@@ -19,7 +19,7 @@ class ExpectedMetric(NamedTuple):
     deviation: float
     """Its spread from ranking to ranking: the standard deviation."""
     standard_error: float
-    """Of the mean, which is that of drawn rankings."""
+    """The standard error of the mean, which is that of drawn rankings."""
 
 
 class ListProbabilities:

@@ -19,7 +19,7 @@ ROUNDING = 1e-10
 """Metrics that differ by less are equal, so that rounding decides nothing."""
 
 
-class Columns:
+class FeatureColumns:
     """Features by column, as the weights see them: standardized if there is a standardization."""
 
     def __init__(self, queries: Queries, standardization: Standardization | None) -> None:
@@ -45,7 +45,7 @@ class Columns:
 class Ascent:
     """The training queries, and the metric to climb on."""
 
-    columns: Columns
+    columns: FeatureColumns
     metric: LineMetric
 
     def best_feature(self) -> np.ndarray:

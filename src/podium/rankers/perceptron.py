@@ -45,7 +45,7 @@ def _visit_documents(
     inverse_scale: np.ndarray,
     state: PerceptronState,
 ) -> None:
-    """Visit documents in this order; where a threshold is on the wrong side of a score, move both towards each other.
+    """Visit documents in this order; where a threshold is on the wrong side of a score, move both toward each other.
 
     ``grades`` are numbers from 0, ``weights`` factors of each document's changes. The perceptron sees features less
     their ``mean`` times ``inverse_scale``.

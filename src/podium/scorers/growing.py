@@ -13,10 +13,10 @@ from podium.scorers.base import Model
 
 
 @dataclass(frozen=True, slots=True)
-class Network:
+class Machines:
     """The processes that grow trees together, each on its own documents; they speak to each other directly."""
 
-    machines: tuple[tuple[str, int], ...]
+    addresses: tuple[tuple[str, int], ...]
     """Host and port of each."""
     number: int
     """Which of them this one is."""
@@ -32,7 +32,7 @@ class GrowthStart(NamedTuple):
     seed: int
     init: Model | None = None
     """… unless trees are added to this fitted model."""
-    network: Network | None = None
+    network: Machines | None = None
     """Other processes that grow the same trees on other documents; all calls are then made from one thread."""
 
 

@@ -18,7 +18,7 @@ from podium.training.base import per_query
 
 
 @dataclass(frozen=True, slots=True)
-class Evaluation:
+class BoostedLoss:
     """The loss of some queries, and what the scale of the first step is computed from."""
 
     value: float
@@ -27,8 +27,8 @@ class Evaluation:
     n_sized: int
     """Documents that are not 0 there, such as those outside the bag."""
 
-    def __add__(self, other: Evaluation) -> Evaluation:
-        return Evaluation(self.value + other.value, self.size + other.size, self.n_sized + other.n_sized)
+    def __add__(self, other: BoostedLoss) -> BoostedLoss:
+        return BoostedLoss(self.value + other.value, self.size + other.size, self.n_sized + other.n_sized)
 
 
 class BoostedLists:
@@ -73,7 +73,7 @@ class BoostedLists:
         epoch: int,
         parameters: np.ndarray,
         scores: np.ndarray | None = None,
-    ) -> Evaluation:
+    ) -> BoostedLoss:
         """Compute the loss and what the next tree is grown on, at the scores so far, or at those given.
 
         ``bags`` are the queries that it is grown on, by their numbers in each part; None for all. At the scores so far,
@@ -100,13 +100,13 @@ class BoostedLists:
                 outside = ~np.repeat(np.isin(np.arange(len(part)), bag), part.sizes)
                 self.curvature[first : first + part.n_documents][outside] = 0.0
         if epoch > 0 and scores is None:
-            return Evaluation(value, 0.0, 0)
+            return BoostedLoss(value, 0.0, 0)
         size = self.curvature.astype(np.float64) if self.newton else np.square(self.gradient, dtype=np.float64)
-        return Evaluation(value, float(size.sum()), int(np.count_nonzero(size)))
+        return BoostedLoss(value, float(size.sum()), int(np.count_nonzero(size)))
 
     def step(
         self, bags: Sequence[np.ndarray] | None, scale: float, epoch: int, parameters: np.ndarray
-    ) -> tuple[bool, Evaluation]:
+    ) -> tuple[bool, BoostedLoss]:
         """Grow a tree and evaluate there: on a cluster, one round trip in place of two."""
         return self.add_tree(scale), self.evaluate(bags, epoch, parameters)
 

@@ -13,7 +13,7 @@ from podium.losses.checks import mean_weights
 from podium.numerics.blas import quiet_blas
 from podium.scorers.growing import Growable, GrowthStart
 from podium.training.base import Fit, Problem, Trainer, mean_of_defined
-from podium.training.boosted_lists import BoostedLists, Evaluation
+from podium.training.boosted_lists import BoostedLists, BoostedLoss
 from podium.training.boosting_team import BoostingTeam
 from podium.training.monitor import Watch
 
@@ -194,7 +194,7 @@ def best_constant(slope: Callable[[float], float]) -> float:
     return here
 
 
-def unit_scale(start: Evaluation, newton: bool) -> float:
+def unit_scale(start: BoostedLoss, newton: bool) -> float:
     """Return the factor described in :class:`Boosting`; documents outside the first bag, all 0, do not count."""
     mean = start.size / max(start.n_sized, 1)
     if not mean > 0:

@@ -10,8 +10,8 @@ from podium.data.remote import RemoteQueries
 from podium.losses.base import Loss
 from podium.metrics.definition import Metric
 from podium.scorers.base import Model
-from podium.scorers.growing import Growable, GrowthStart, Network
-from podium.training.boosted_lists import BoostedLists, Evaluation
+from podium.scorers.growing import Growable, GrowthStart, Machines
+from podium.training.boosted_lists import BoostedLists, BoostedLoss
 
 _ATTEMPTS = 3
 """How often to look for free ports: another program may take one before LightGBM does."""
@@ -39,7 +39,7 @@ class BoostingTeam:
         for attempt in range(_ATTEMPTS):
             machines = tuple(team.addresses())
             per_member = [
-                (here if number == 0 else [], start._replace(network=Network(machines, number, n_threads)))
+                (here if number == 0 else [], start._replace(network=Machines(machines, number, n_threads)))
                 for number, n_threads in enumerate(team.n_threads)
             ]
             try:
@@ -53,13 +53,13 @@ class BoostingTeam:
         found = self._team.call("loss", parameters)
         return sum(value for value, _ in found), np.sum([slopes for _, slopes in found], axis=0)
 
-    def evaluate(self, bags: Sequence[np.ndarray] | None, epoch: int, parameters: np.ndarray) -> Evaluation:
+    def evaluate(self, bags: Sequence[np.ndarray] | None, epoch: int, parameters: np.ndarray) -> BoostedLoss:
         first, *others = self._team.call("evaluate", epoch, parameters, per_member=self._bags(bags))
         return sum(others, start=first)
 
     def step(
         self, bags: Sequence[np.ndarray] | None, scale: float, epoch: int, parameters: np.ndarray
-    ) -> tuple[bool, Evaluation]:
+    ) -> tuple[bool, BoostedLoss]:
         found = self._team.call("step", scale, epoch, parameters, per_member=self._bags(bags))
         (split, first), *others = found
         return split, sum((other for _, other in others), start=first)

@@ -43,8 +43,8 @@ class Watch:
             self.validation.append(judged)
         progress = Progress(len(self.losses), loss, judged)
         if self.verbose > 0:
-            told = "" if judged is None else f"   {self.metric} {judged:.4f}"
-            print(f"[podium] {self.step} {len(self.losses):4d}   loss {loss:.6g}{told}", file=sys.stderr)
+            value = "" if judged is None else f"   {self.metric} {judged:.4f}"
+            print(f"[podium] {self.step} {len(self.losses):4d}   loss {loss:.6g}{value}", file=sys.stderr)
         if self.callback is not None and self.callback(progress) is True:
             self.end("stopped by the callback")
         elif self.patience and self.best_iter and len(self.losses) - self.best_iter >= self.patience:

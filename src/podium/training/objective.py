@@ -51,7 +51,7 @@ class BlockSums:
 
 
 SumsAt = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
-"""Of the model's and the loss's parameters: the blocks' totals and their gradients, by row."""
+"""Returns the blocks' totals and gradients, one row each, for parameters of the model and of the loss."""
 
 
 class SummedObjective:

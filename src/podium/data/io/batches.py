@@ -12,7 +12,7 @@ import numpy as np
 from podium.core.later import polars as pl
 from podium.core.limits import limit
 from podium.core.texts import as_texts
-from podium.data.io.files import NEWLINE, FilePath, Source, first_bytes, text_pieces, too_long_a_line
+from podium.data.io.files import NEWLINE, FilePath, TextSource, first_bytes, text_pieces, too_long_a_line
 from podium.data.io.formats import is_table, read_file
 from podium.data.io.letor.reader import read_letor_part
 from podium.data.io.parquet import MAGIC, ParquetFile
@@ -68,7 +68,7 @@ def read_batches(
 
 def _letor_pieces(path: FilePath, n_features: int) -> Iterator[tuple[Queries, int]]:
     for content, lines_before, read in _whole_lines(path, quotes=False):
-        queries = read_letor_part(Source(path, content, lines_before), n_features)
+        queries = read_letor_part(TextSource(path, content, lines_before), n_features)
         if queries is not None:
             yield queries, read
 

@@ -39,7 +39,7 @@ def flat_paths(paths: Sequence[Any]) -> Iterator[FilePath]:
             yield from flat_paths(path)
 
 
-class Source:
+class TextSource:
     """The bytes of a text file, plain or gzipped, without byte order mark, read piece by piece.
 
     Files are not mapped into memory: one that shrinks while it is read would end the process.
@@ -181,7 +181,7 @@ def read_bytes(path: FilePath) -> bytes:
         if len(content) > longest:
             raise ValueError(f"{path}: a pipe of more than {longest >> 20} MB; write the data to a file first")
         return content.removeprefix(_BYTE_ORDER_MARK)
-    source = Source(path)
+    source = TextSource(path)
     return source.span(source.start, source.stop).tobytes()
 
 

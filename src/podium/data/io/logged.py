@@ -90,13 +90,13 @@ def read_logged(
     >>> q.qids.tolist(), q.document_ids.tolist(), q.feature_names, q.features.tolist()
     (['q1'], ['007'], ('bm25', 'age'), [[1.5, 3.0]])
     """
-    source = Source(query, query_pattern, qid, document_id, features)
+    source = LogSource(query, query_pattern, qid, document_id, features)
     log = read_log(flat_paths(paths), source, feature_names, missing)
     return log.queries if judgments is None else join_judgments(log.queries, judgments, unjudged=unjudged).queries
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class LogSource:
     """Where responses have what a row needs; see :func:`read_logged`."""
 
     query: str | None = None
@@ -131,7 +131,7 @@ class Log:
 
 
 def read_log(
-    paths: Iterable[FilePath], source: Source, feature_names: Sequence[str] | None = None, missing: float = 0.0
+    paths: Iterable[FilePath], source: LogSource, feature_names: Sequence[str] | None = None, missing: float = 0.0
 ) -> Log:
     """Read logged files; see :func:`read_logged`."""
     table = _Table(feature_names)
@@ -169,7 +169,7 @@ def _values(path: FilePath) -> Iterator[tuple[Any, int]]:
 _Row = tuple[str, str, Mapping[str, Any] | Sequence[Any]]
 
 
-def _rows(value: Any, query: str | None, source: Source) -> Iterator[_Row]:
+def _rows(value: Any, query: str | None, source: LogSource) -> Iterator[_Row]:
     """Yield query, document and features of each document in a row or response."""
     if not isinstance(value, dict):
         raise ValueError(f"found {_shown(value)}; {_FORMS}")
@@ -202,7 +202,7 @@ def _row(value: Mapping[str, Any], query: str | None) -> _Row:
     return _id(found, "query"), _id(document, "document"), _features(value["features"])
 
 
-def _query_around(value: Mapping[str, Any], source: Source) -> str | None:
+def _query_around(value: Mapping[str, Any], source: LogSource) -> str | None:
     """Return the query that surrounds a response, or that Solr's header echoes."""
     header = value.get("responseHeader")
     parameters = header.get("params") if isinstance(header, dict) else None
@@ -227,7 +227,7 @@ def _query(*candidates: Any) -> str:
     return _id(found, "query")
 
 
-def _solr_rows(documents: Sequence[Any], query: str | None, source: Source) -> Iterator[_Row]:
+def _solr_rows(documents: Sequence[Any], query: str | None, source: LogSource) -> Iterator[_Row]:
     for document in documents:
         how = f"name another field with {_document_id()}"
         name = _id(_field(document, source.document_id or "id", how), "document")
@@ -237,7 +237,7 @@ def _solr_rows(documents: Sequence[Any], query: str | None, source: Source) -> I
         yield found, name, _features(_field(document, source.features, hint))
 
 
-def _opensearch_rows(response: Mapping[str, Any], query: str | None, source: Source) -> Iterator[_Row]:
+def _opensearch_rows(response: Mapping[str, Any], query: str | None, source: LogSource) -> Iterator[_Row]:
     for hit in response["hits"].get("hits", ()):
         inner = hit.get("_source") or {}
         place = hit if source.document_id is None or source.document_id in hit else inner

@@ -53,8 +53,8 @@ class Candidate:
     def name(self) -> str:
         """What it is called in messages and as the member of a blend."""
         shown = {"n_leaves": "leaves", "l2": "l2"}
-        told = [f"{shown[key]} {value}" for key, value in self.setting.parameters.items() if key in shown]
-        return " ".join([self.method.name, *told, *["minmax"] * self.needs_lists])
+        sizes = [f"{shown[key]} {value}" for key, value in self.setting.parameters.items() if key in shown]
+        return " ".join([self.method.name, *sizes, *["minmax"] * self.needs_lists])
 
     @property
     def needs_lists(self) -> bool:

@@ -261,7 +261,7 @@ class _Graph:
         )
 
     def _whole(self, x: str, columns: np.ndarray) -> str:
-        """Round columns towards 0, as trees do with categories."""
+        """Round columns toward 0, as trees do with categories."""
         down, up = self.add("Floor", x), self.add("Ceil", x)
         whole = self.add("Where", self.add("Less", x, self.constant(0.0)), up, down)
         return self.add("Where", self.constant(columns, np.bool_), whole, x)

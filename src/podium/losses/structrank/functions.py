@@ -29,7 +29,7 @@ _ADDRESSES = {
     "sigmoid": (distinct_pairs_address, sigmoid_terms_address),
     "gaussian": (gaussian_pairs_address, gaussian_terms_address),
 }
-"""Of each function: where the sum over all pairs of edges is, and that over listed terms."""
+"""Where each function's sum over all pairs of edges is, and where its sum over listed terms."""
 FUNCTIONS = tuple(_ADDRESSES)
 # The singularity of log Φ next to the real axis is at a distance of 2.8, the logistic function's at π.
 _NARROWER = 0.85

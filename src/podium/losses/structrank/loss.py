@@ -91,7 +91,7 @@ _KERNELS = {"full": structrank, "none": structrank_none, "random": structrank_ra
 
 class _Settings(NamedTuple):
     spacing: float
-    """Of a grid for scores that are not scaled."""
+    """The spacing of a grid for scores that are not scaled."""
     normalize: bool
     sums: int
     """The address of a compiled function that adds up terms; which one depends on the topology."""

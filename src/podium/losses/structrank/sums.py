@@ -29,7 +29,7 @@ class Weights(NamedTuple):
     w1: float
     w2: float
     correlation: float
-    """Of Gaussian functions; sigmoids have none."""
+    """The correlation of Gaussian functions; sigmoids have none."""
 
 
 class Slopes(NamedTuple):

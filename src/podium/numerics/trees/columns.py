@@ -110,5 +110,5 @@ def load_special(values: np.ndarray, columns: Columns, c: int, out: np.ndarray) 
         x = values[i]
         out[i] = 1.0
         if x > -1.0 and x < 32.0 * len(words):
-            category = np.uint32(x)  # towards zero, as in LightGBM
+            category = np.uint32(x)  # toward zero, as in LightGBM
             out[i] = 1.0 - ((words[category >> 5] >> (category & 31)) & 1)

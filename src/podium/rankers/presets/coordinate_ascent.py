@@ -9,7 +9,7 @@ from podium.core.parameters import count, number
 from podium.core.random_state import as_generator
 from podium.metrics import Metric
 from podium.metrics.telling import watched_metric
-from podium.rankers.ascent import ROUNDING, Ascent, Columns
+from podium.rankers.ascent import ROUNDING, Ascent, FeatureColumns
 from podium.rankers.estimator import BaseRanker
 from podium.rankers.inputs import TrainingInput
 from podium.rankers.line_metric import LineMetric
@@ -66,7 +66,7 @@ class CoordinateAscent(BaseRanker):
         metric = watched_metric(self.metric, queries, "all scores are 0")
         if metric is None:
             return Fit(model, np.empty(0), Convergence(True, "no metric tells rankings apart", n_iter=1))
-        ascent = Ascent(Columns(queries, folded), LineMetric(metric, queries, given.query_weight))
+        ascent = Ascent(FeatureColumns(queries, folded), LineMetric(metric, queries, given.query_weight))
         weights, convergence = self._climb(ascent, model, self._validation(given), given.callback)
         return Fit(model.at(weights), np.empty(0), convergence)
 

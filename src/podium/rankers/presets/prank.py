@@ -23,7 +23,7 @@ class PRank(BaseRanker):
     """PRank: a perceptron that learns weights and thresholds between grades, one document after the other.
 
     Crammer, Singer: Pranking with ranking. NIPS 2001. A document with the score w·x has the grade that follows the
-    last threshold below its score. Where a threshold is on the wrong side, it and the score are moved towards each
+    last threshold below its score. Where a threshold is on the wrong side, it and the score are moved toward each
     other. Pointwise: documents do not know which list they are in.
 
     Parameters

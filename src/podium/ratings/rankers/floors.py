@@ -33,7 +33,7 @@ class GlobalRanking(RatingRanker):
 
 
 class ItemMean(RatingRanker):
-    """The items' mean ratings, shrunk towards the mean µ of all: (Σ ratings + damping · µ) / (count + damping).
+    """The items' mean ratings, shrunk toward the mean µ of all: (Σ ratings + damping · µ) / (count + damping).
 
     Although not personal, this beats many personal models that are not regularized: always compare with it.
 

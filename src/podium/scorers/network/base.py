@@ -21,7 +21,7 @@ from podium.scorers.network.layers import Rows, network_rows
 from podium.scorers.standardization import Standardization
 
 
-class Network(NamedTuple):
+class NetworkTable(NamedTuple):
     """What a network's compiled functions work on. Features, scaling, weights and scratch space are of one type."""
 
     shape: np.ndarray
@@ -42,7 +42,7 @@ class Network(NamedTuple):
     """(n_documents,) scores or, backward, the derivatives with respect to them."""
 
 
-def _begin(network: Network, first: int, last: int, block: int, sums: np.ndarray) -> None:
+def _begin(network: NetworkTable, first: int, last: int, block: int, sums: np.ndarray) -> None:
     for j in range(len(network.theta)):
         network.weights[j] = network.theta[j]
 
@@ -83,10 +83,10 @@ class NetworkModel(CompiledModel):
     def work(self, queries: Queries) -> float:
         return float(queries.n_documents * len(self.theta))
 
-    def tables(self, queries: Queries, buffers: Buffers, n_blocks: int) -> tuple[Network, Network]:
+    def tables(self, queries: Queries, buffers: Buffers, n_blocks: int) -> tuple[NetworkTable, NetworkTable]:
         rows = network_rows(queries)
         dtype = rows[0].dtype
-        network = Network(
+        network = NetworkTable(
             self.shape,
             np.array([self.standardization.mean, self.standardization.inverse_scale], dtype=dtype),
             rows,

@@ -16,12 +16,12 @@ from podium.data.queries import Queries
 from podium.numerics.forward import ACTIVATIONS, HEIGHT, RELU, SLOPE, TANH, activated, layers_of
 from podium.scorers.compiled import Kernels
 from podium.scorers.network import layers
-from podium.scorers.network.base import Network, NetworkModel, NetworkScorer, network_kernels
+from podium.scorers.network.base import NetworkModel, NetworkScorer, NetworkTable, network_kernels
 
 __all__ = ["MLP", "MLPModel"]
 
 
-def _mlp(network: Network, first: int, last: int, block: int, sums: np.ndarray) -> None:
+def _mlp(network: NetworkTable, first: int, last: int, block: int, sums: np.ndarray) -> None:
     """See :mod:`podium.scorers.network.base`; ``shape`` is the two activations and the widths of the layers."""
     hidden, output, sizes = network.shape[0], network.shape[1], network.shape[2:]
     scratch = network.scratch[block]

@@ -26,7 +26,7 @@ from podium.numerics.elementary import FAST, exp
 from podium.numerics.forward import HEIGHT, SLOPE, TANH
 from podium.scorers.compiled import Kernels, cut_lists
 from podium.scorers.network import layers
-from podium.scorers.network.base import Network, NetworkModel, NetworkScorer, network_kernels
+from podium.scorers.network.base import NetworkModel, NetworkScorer, NetworkTable, network_kernels
 
 __all__ = ["Potentials", "PotentialsModel"]
 
@@ -105,7 +105,7 @@ def _list_of(offsets: Array, document: int) -> int:
     return low
 
 
-def _potentials(network: Network, first: int, last: int, block: int, sums: Array) -> None:
+def _potentials(network: NetworkTable, first: int, last: int, block: int, sums: Array) -> None:
     """See :mod:`podium.scorers.network.base`; ``shape`` is (pair_hidden, average?, the widths of φ's layers)."""
     shape, rows, scaling, forward = network.shape, network.rows, network.scaling, not network.backward
     q = _list_of(network.offsets, first)  # documents first:last are all or part of one list

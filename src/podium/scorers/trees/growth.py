@@ -9,7 +9,7 @@ import numpy as np
 
 from podium.data.queries import Queries
 from podium.numerics.trees.lightgbm_text import bare_text, constant_text, divided_text, joined_text
-from podium.scorers.growing import GrowthStart, Network
+from podium.scorers.growing import GrowthStart, Machines
 from podium.scorers.trees.binning import binned, reads_in_blocks
 from podium.scorers.trees.model import TreesModel, import_lightgbm, rows_for_lightgbm
 
@@ -143,17 +143,17 @@ class TreeGrowth:
         return np.concatenate([self.init.scores(block) for part in parts for block in part.in_blocks(VALUES_AT_ONCE)])
 
 
-def network_settings(network: Network | None) -> dict[str, Any]:
+def network_settings(network: Machines | None) -> dict[str, Any]:
     """Return the parameters by which LightGBM grows trees together with other processes."""
     if network is None:
         return {}
     threads = {"num_threads": network.n_threads}
-    if len(network.machines) == 1:
+    if len(network.addresses) == 1:
         return threads
     return threads | {
-        "machines": ",".join(f"{host}:{port}" for host, port in network.machines),
-        "num_machines": len(network.machines),
-        "local_listen_port": network.machines[network.number][1],
+        "machines": ",".join(f"{host}:{port}" for host, port in network.addresses),
+        "num_machines": len(network.addresses),
+        "local_listen_port": network.addresses[network.number][1],
         "tree_learner": "data",
         "pre_partition": True,
         "time_out": 1,  # minutes to wait for the others at the start

@@ -11,7 +11,7 @@ from scipy import sparse as scipy_sparse
 
 from podium.core.limits import allowed_bytes, limit, raise_limit
 from podium.core.wording import advice
-from podium.data.io.files import FilePath, Source, changed, flat_paths, not_utf8, read_bytes
+from podium.data.io.files import FilePath, TextSource, changed, flat_paths, not_utf8, read_bytes
 from podium.data.io.letor import kernels
 from podium.data.io.parsing.lines import chunks_of_lines, strings
 from podium.data.queries import Queries
@@ -65,7 +65,7 @@ def read_letor(
         raise ValueError(f"dtype must be numpy.float32 or numpy.float64; got {dtype!r}")
     if n_features is not None and n_features < 1:
         raise ValueError(f"n_features must be positive; got {n_features}")
-    sources = [Source(path) for path in flat_paths(paths)]
+    sources = [TextSource(path) for path in flat_paths(paths)]
     reader = _Reader(sources, n_features, index_base=0 if zero_based else 1, labeled=labeled)
     features = reader.read_sparse(dtype) if sparse else reader.read_dense(dtype)
     labels, ids = reader.rows.labels if labeled else None, reader.document_ids()
@@ -78,7 +78,7 @@ def read_letor(
     return make(features, labels, qid=reader.qids(), document_ids=ids)
 
 
-def read_letor_part(source: Source, n_features: int) -> Queries | None:
+def read_letor_part(source: TextSource, n_features: int) -> Queries | None:
     """Read documents without their grades from a part of a file; None if there are none in it.
 
     Where lines have no query ids, all documents are one query.
@@ -95,7 +95,7 @@ def read_letor_part(source: Source, n_features: int) -> Queries | None:
 class _Reader:
     """The files, what the first pass counts in them, and what the second pass finds besides features."""
 
-    def __init__(self, sources: list[Source], n_features: int | None, index_base: int, labeled: bool) -> None:
+    def __init__(self, sources: list[TextSource], n_features: int | None, index_base: int, labeled: bool) -> None:
         self.sources, self.n_features, self.index_base, self.labeled = sources, n_features, index_base, labeled
         self.paths = paths = [source.path for source in sources]
         self.chunks = [(file, *span) for file, source in enumerate(self.sources) for span in chunks_of_lines(source)]

@@ -8,7 +8,7 @@ import numpy as np
 
 from podium.core.limits import limit
 from podium.core.texts import is_uneven, text_array
-from podium.data.io.files import Source, too_long_a_line
+from podium.data.io.files import TextSource, too_long_a_line
 from podium.data.io.parsing.simd import NEWLINE, WIDE, byte_at, equal_to, trailing_zeros
 from podium.numerics.compiling import njit
 
@@ -40,7 +40,7 @@ def end_of_line(buffer: np.ndarray, position: int) -> int:
     return len(buffer)
 
 
-def chunks_of_lines(source: Source) -> list[tuple[int, int]]:
+def chunks_of_lines(source: TextSource) -> list[tuple[int, int]]:
     """Divide a file into spans of whole lines, some megabytes each, for threads to work on."""
     bounds, longest = [source.start], limit("PODIUM_MAX_LINE_MB") << 20
     while bounds[-1] < source.stop:

@@ -24,7 +24,7 @@ function cost(box) {
   let steps = "";
   front.forEach((method, i) => (steps += i ? `H${px(method.x)}V${py(method.y)}` : `M${px(method.x)},${py(method.y)}`));
   root.append(svg("path", { class: "front", d: `${steps}H${chart.width - chart.right}` }));
-  const labelled = [];
+  const labeled = [];
   const ordered = [...shown].sort((one, other) => (styleOf(one.name) ? 1 : 0) - (styleOf(other.name) ? 1 : 0));
   for (const method of ordered) {
     const style = styleOf(method.name);
@@ -33,16 +33,16 @@ function cost(box) {
     dot.setAttribute("data-tip", `${method.name}: ${four(method.y)} in ${time(method.seconds)}`);
     group.append(dot);
     root.append(group);
-    if (style || front.includes(method)) labelled.push(method);
+    if (style || front.includes(method)) labeled.push(method);
   }
-  labels(root, chart, labelled, shown);
+  labels(root, chart, labeled, shown);
   return [root, legend(shown)];
 }
 
 // Names next to their points, where they cover neither a point nor another name; otherwise only in the tip.
-function labels(root, { px, py, width, left, right }, labelled, points) {
+function labels(root, { px, py, width, left, right }, labeled, points) {
   const taken = points.map(({ x, y }) => ({ l: px(x) - 6, r: px(x) + 6, t: py(y) - 6, b: py(y) + 6 }));
-  for (const { name, x, y } of labelled) {
+  for (const { name, x, y } of labeled) {
     const [a, b, w] = [px(x), py(y), wide(name)];
     const places = [
       { x: a + 10, y: b + 4, anchor: "start", l: a + 9 },

@@ -311,7 +311,7 @@ def test_query_weights(name) -> None:
 @pytest.mark.parametrize("normalize", ["minmax", "zscore"])
 def test_normalised_within_queries_it_needs_to_know_them(name, normalize) -> None:
     if METHODS[name].family == "floor":
-        pytest.skip("floors do not normalise")
+        pytest.skip("floors do not normalize")
     X, y, qid = data()
     ranker = build(name, normalize=normalize).fit(X, y, qid=qid)
     with pytest.raises(ValueError, match="qid"):
