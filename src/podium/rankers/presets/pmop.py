@@ -149,8 +149,8 @@ METHODS.add(
     "pmop", PMOP, "likelihood of the ordered partition, ties included", "Truyen et al., SDM 2011", "listwise", L2
 )
 SAMPLED_L2 = {"l2": LogUniform(0.0, 1e-5, 1e-4, 1e-3, 1e-2, 3e-2)}
-"""Penalties for stochastic steps, which are as large as the list is long: with lists of 1,000 documents they diverge from
-a penalty of 0.1 on."""
+"""Penalties for stochastic steps, which are as large as the list is long: with lists of 1,000 documents they diverge
+from a penalty of 0.1 on."""
 for _name, _method, _inference in (
     ("pmop-geometric", "exact", "exact"),
     ("pmop-gibbs", "gibbs", "sampled: Gibbs"),
