@@ -68,6 +68,15 @@ def test_what_is_saved_is_the_pick(auto, queries, tmp_path):
     np.testing.assert_array_equal(loaded.predict(queries), auto.predict(queries))
 
 
+def test_probabilities_are_those_of_the_pick_or_refused_by_its_name(auto, queries):
+    with pytest.raises(ValueError, match="Auto picked Blend: Blend does not model probabilities of rankings"):
+        auto.probabilities(queries)
+    sure = podium.Auto(methods=["listmle"], folds=3, random_state=0).fit(queries)
+    one = queries.take([0])
+    assert sure.probabilities(one).above(0, 1) == sure.pick_.probabilities(one).above(0, 1)
+    assert sure.log_likelihood(queries) == sure.pick_.log_likelihood(queries)
+
+
 def test_the_choice_says_what_was_tried_and_left_out(auto):
     choice = auto.choice_.as_dict()
     tried = {*choice["candidates"], *choice["left out"]}

@@ -107,6 +107,8 @@ def test_a_link_shows_the_same_view(four, open_report):
     assert page.evaluate(CHOSEN) == ["pmop", "plain", "ndcg@1"]
     assert len(page.texts("#pair-chart .point")) == 7  # one for each query
     check_rankings(page, four, 1, ("pmop", "plain"))
+    shown = [len(page.texts(f"#rankings > :nth-child({k}) svg.spread title")) for k in (1, 2)]
+    assert shown == [len(page.texts("#rankings > :nth-child(1) tbody tr")), 0]  # pmop has probabilities, plain has none
     value = four.values("pmop", "ndcg@1")[5]
     assert f"ndcg@1 {value:.4f}" in page.texts("#rankings caption")[0]
 

@@ -14,6 +14,7 @@ import podium
 from podium.losses import DavidsonLoss, ListMLELoss, PMOPLoss, RankNetLoss
 from podium.numerics import pool
 from podium.numerics.subsets.sampling import ARITHMETIC
+from podium.probabilities.partitions import ArithmeticPartitions
 from podium.ratings.estimator import RatingRanker, solved
 from podium.ratings.factors.model import FactorModel, gather_rows, pair_scores, top_items
 from podium.ratings.factors.scorer import Factors, as_queries
@@ -238,3 +239,15 @@ def test_movielens(shared_data: Path) -> None:
     assert pmop.log_likelihood(test) > luce.log_likelihood(test)
     mix = podium.PMOPFactors(n_factors=0, biases=False, priors="standard", n_folds=5, random_state=0).fit(train)
     assert mix.score(test, metric="ndcg@5") > podium.ItemMean().fit(train).score(test, metric="ndcg@5") + 0.005
+
+
+def test_whole_rankings_have_probabilities(ratings: podium.Ratings, fitted: podium.PMOPFactors) -> None:
+    items = [500, 505, 510]
+    scores = fitted.predict(100, items)
+    assert fitted.probabilities(100, items).above(0, 2) == ArithmeticPartitions(scores, 0).above(0, 2)
+    luce = podium.PlackettLuceFactors(n_factors=2, random_state=0).fit(ratings)
+    gap = np.subtract(*luce.predict(100, items)[[0, 2]])
+    assert luce.probabilities(100, items).above(0, 2) == pytest.approx(1 / (1 + np.exp(-gap)))  # by hand
+    pairwise = podium.FactorRanker(podium.losses.RankNetLoss(), n_factors=2, random_state=0).fit(ratings)
+    with pytest.raises(ValueError, match="factors trained on RankNetLoss do not model probabilities"):
+        pairwise.probabilities(100, items)

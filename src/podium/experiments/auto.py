@@ -115,6 +115,27 @@ class Auto(BaseRanker):
         pick = getattr(self, "pick_", None)
         return _PickScorer() if pick is None or not pick._needs_lists() else _ListPickScorer()
 
+    def probabilities(self, X: Any, qid: Any = None) -> Any:
+        """Return what the pick says of the ranking of each list, see :meth:`podium.PMOP.probabilities`.
+
+        Raises
+        ------
+        ValueError
+            If the pick is no probability model, as blends and most boosted trees are not; it is named.
+        """
+        return self._ask_pick("probabilities", X, qid)
+
+    def log_likelihood(self, X: Any, y: Any = None, qid: Any = None) -> float:
+        """Return the pick's mean over lists of the log-probability of their labels."""
+        return float(self._ask_pick("log_likelihood", X, y, qid))
+
+    def _ask_pick(self, question: str, *given: Any) -> Any:
+        self._require_fitted()
+        try:
+            return getattr(self.pick_, question)(*given)
+        except ValueError as error:
+            raise ValueError(f"Auto picked {type(self.pick_).__name__}: {error}") from None
+
     def _to_save(self) -> Any:
         self._require_fitted()
         return self.pick_

@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime
 import hashlib
 import json
-import os
 import re
 import sys
 import time
@@ -25,7 +24,6 @@ from .data import Data
 Arguments = tuple[Any, ...]
 Compute = Callable[..., Any]
 """A function of a module: ``compute(data, *arguments)`` returns what JSON has: numbers, texts, lists, dictionaries."""
-ONE_THREAD = ("PODIUM_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 
 class NotComputedError(Exception):
@@ -91,7 +89,6 @@ class Run:
                 self._progress(compute, each, number, len(missing), start)
                 yield each, self._store(compute, each, _timed(compute, self.data, each))
             return
-        os.environ.update(dict.fromkeys(ONE_THREAD, "1"))
         with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
             futures = {pool.submit(_timed, compute, self.data, each): each for each in missing}
             try:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from podium.experiments.report.rank_spreads import Spread, spreads
 from podium.experiments.result.summary import MethodSummary, one_per_fold
 from podium.experiments.run.explaining import ExplainedPart
 from podium.experiments.run.outcomes import TestPart
@@ -31,10 +32,11 @@ def rankings(
         return None
     where = places(comparison, rows)
     why = explanations(comparison)
+    models = spreads(comparison, rows)
     room = PLACES // (DEPTH * max(len(rows), 1))
     most_different = set(np.argsort(-np.nan_to_num(values[:, shown]).std(axis=0), kind="stable")[:room].tolist())
     return [
-        _one_query(found, where[i], why.get(where[i])) if number in most_different else None
+        _one_query(found, where[i], why.get(where[i]), models[where[i][0]]) if number in most_different else None
         for number, i in enumerate(shown)
     ]
 
@@ -123,7 +125,10 @@ def places(comparison: Comparison, rows: list[MethodSummary]) -> list[tuple[int,
 
 
 def _one_query(
-    folds: list[tuple[TestPart, list[np.ndarray]]], place: tuple[int, int], why: tuple[ExplainedPart, int] | None
+    folds: list[tuple[TestPart, list[np.ndarray]]],
+    place: tuple[int, int],
+    why: tuple[ExplainedPart, int] | None,
+    models: list[Spread | None],
 ) -> dict[str, Any]:
     """Return the documents among the first of any method, and each method's order of them by number."""
     fold, q = place
@@ -140,6 +145,10 @@ def _one_query(
         "ids": [str(i + 1) if ids is None else _short(str(ids[i])) for i in seen],
         "grade": [float(grade) for grade in labels[seen]],
         "orders": [np.searchsorted(seen, order).tolist() for order in orders],
+        "ranks": [
+            None if model is None else model.ranks(s[documents], order)
+            for model, s, order in zip(models, scores, orders, strict=True)
+        ],
         "why": None if why is None else _why(*why, seen),
     }
 

@@ -16,6 +16,8 @@ from podium.data.remote import RemoteQueries
 from podium.losses import DavidsonLoss, ListMLELoss, ListNetLoss, Loss, PMOPLoss, RankNetLoss, RaoKupperLoss
 from podium.metrics.definition import Metric
 from podium.numerics.subsets.answers import best_group
+from podium.probabilities.base import ListProbabilities
+from podium.probabilities.families import family_of
 from podium.rankers.presets.pmop import PairProbabilities, pairs_in_lists, potential_kind
 from podium.rankers.spaces import LogUniform
 from podium.ratings.data import Ratings
@@ -205,6 +207,29 @@ class FactorPreset(IterativeRatingRanker):
         """
         i, j = (np.atleast_1d(np.asarray(places, np.int64)) for places in (first, second))
         return pairs_in_lists(*self._one_list(user, items), i, j, n_samples, seed_of(self.random_state))
+
+    def probabilities(self, user: Any, items: ArrayLike) -> ListProbabilities:
+        """Return what the model says of the user's ranking of these items: who is above, tied with, among the first …
+
+        As :meth:`podium.PMOP.probabilities`, for losses that stand for a distribution; items are numbered from 0.
+
+        Examples
+        --------
+        >>> import podium
+        >>> ratings = podium.make_ratings(30, 20, 600)
+        >>> ranker = podium.PMOPFactors(n_factors=2, random_state=0).fit(ratings)
+        >>> p = ranker.probabilities(ratings.user_ids[0], ratings.item_ids[:4])
+        >>> p.rank_distribution.shape, round(float(p.in_top(2).sum()), 6)
+        ((4, 4), 2.0)
+        """
+        self._require_fitted()
+        loss = self._loss()
+        if (family := family_of(loss, self.loss_parameters_)) is None:
+            raise ValueError(
+                f"factors trained on {type(loss).__name__} do not model probabilities of rankings: PMOPLoss, "
+                "ListMLELoss, ListNetLoss, BoltzRankLoss, SoftRankLoss do; DavidsonLoss, RaoKupperLoss those of pairs"
+            )
+        return family(np.atleast_1d(self.predict(user, items)), seed_of(self.random_state))
 
     def _one_list(self, user: Any, items: ArrayLike) -> tuple[int, np.ndarray, np.ndarray]:
         """Return the kind of potential, the user's scores of the items, and the offsets of this one list."""

@@ -56,15 +56,33 @@ const topGrade = Math.max(1, ...(data.rankings ?? []).flatMap((query) => query?.
 
 function ranked(name, number, query, order, other) {
   const value = data.values[state.metric][numberOf.get(name)][number];
+  const likely = query.ranks[numberOf.get(name)];
   const rows = order.map((document, i) => {
     const there = other.indexOf(document);
     const elsewhere = there < 0 ? `> ${other.length}` : there === i ? "=" : String(there + 1);
     const place = html("td", { class: "number soft" }, String(i + 1));
     const title = html("th", { scope: "row" }, explainable(number, query, document));
-    return row([place, badge(query.grade[document]), title, elsewhere], [3]);
+    const cells = [place, badge(query.grade[document]), title, elsewhere];
+    return row(likely ? [...cells, likelyRanks(likely[i], i + 1, query.documents)] : cells, [3]);
   });
   const caption = [html("strong", {}, name), ` ${state.metric} ${four(value)}`];
-  return table(caption, ["#", "grade", data.item, "rank there"], rows, { numbers: [0, 3] });
+  const heads = ["#", "grade", data.item, "rank there", ...(likely ? ["likely ranks"] : [])];
+  return table(caption, heads, rows, { numbers: [0, 3] });
+}
+
+// The distribution of a rank by the model: the middle nine tenths, half and median of it, and the rank itself.
+function likelyRanks([low, first, median, third, high], rank, n) {
+  const at = (place) => 4 + (92 * (place - 0.5)) / n;
+  const text = `by the model's probabilities, rank ${low} to ${high} with 90 %, ${first} to ${third} with 50 %, median ${median}`;
+  return svg(
+    "svg",
+    { class: "spread", viewBox: "0 0 100 12", role: "img", "aria-label": text },
+    svg("title", {}, text),
+    svg("line", { x1: at(low), x2: at(high), y1: 6, y2: 6 }),
+    svg("rect", { x: at(first - 0.5), width: at(third + 0.5) - at(first - 0.5), y: 3, height: 6, rx: 1 }),
+    svg("line", { class: "median", x1: at(median), x2: at(median), y1: 2, y2: 10 }),
+    svg("circle", { cx: at(rank), cy: 6, r: 1.8 }),
+  );
 }
 
 function badge(grade) {
