@@ -26,7 +26,7 @@ LOSSES: dict[str, Any] = {
     "PMOP-FD": PMOPLoss(),
     "PMOP geometric": PMOPLoss("geometric"),
 }
-COFIRANK = {
+COFIRANK: dict[str, dict[str, Any]] = {
     "CoFiRank, published weights": {"weights": "power", "biases": False},
     "CoFiRank, discounts as weights": {"biases": False},
 }
