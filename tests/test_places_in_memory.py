@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
 SIZES = (12, 17, 24)
 ASIDE = 4096
@@ -143,6 +144,43 @@ def test_places_in_memory_do_not_change_a_bit() -> None:
     rows = [line.split("\t") for line in done.stdout.splitlines()]
     assert [f"{name}: {differs}" for name, differs, _ in rows if differs] == []
     assert int(rows[0][2]) < int(rows[-1][2]) < 0.9 * 2**27  # the memory was indeed that of compiled code, and sufficed
+
+
+def test_a_sum_in_a_loop_that_writes_would_be_noticed() -> None:
+    """As it once was in QueryOffsetLoss: the last bit of its value differs between places."""
+    from podium.losses.base import njit
+    from podium.numerics.elementary import FAST
+
+    @njit(fastmath=FAST, error_model="numpy")
+    def with_gradient(scores: np.ndarray, labels: np.ndarray, gradient: np.ndarray) -> float:
+        offset, squares = (scores - labels).mean(), 0.0
+        for i in range(len(scores)):
+            error = scores[i] - labels[i] - offset
+            squares += error * error
+            gradient[i] = error
+        return squares
+
+    @njit(fastmath=FAST, error_model="numpy")
+    def apart(scores: np.ndarray, labels: np.ndarray, gradient: np.ndarray) -> float:
+        offset, squares = (scores - labels).mean(), 0.0
+        for i in range(len(scores)):
+            error = scores[i] - labels[i] - offset
+            squares += error * error
+        for i in range(len(scores)):
+            gradient[i] = scores[i] - labels[i] - offset
+        return squares
+
+    rng = np.random.default_rng(0)
+    differing = {with_gradient: 0, apart: 0}
+    for n in range(8, 33):
+        labels, scores = rng.integers(0, 4, n).astype(np.float64), rng.normal(size=n)
+        for function in differing:
+            found = {function(*Arena(gap).place((scores, labels, np.zeros(n)))) for gap in (0, 64, ASIDE)}
+            differing[function] += len(found) > 1
+    assert (
+        differing[with_gradient] > 0
+    )  # otherwise places do not matter to this compiler, and the contract shows nothing
+    assert differing[apart] == 0
 
 
 if __name__ == "__main__":
