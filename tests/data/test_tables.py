@@ -11,6 +11,7 @@ import pytest
 
 from podium.data.io.formats import is_table, read_queries
 from podium.data.io.tables import read_table
+from podium.ratings import read_ratings
 
 CSV = "qid,label,f1,f2,id\n1,2,0.5,1,a\n1,0,-3.25,,b\n2,1,0,7,c\n"
 
@@ -184,3 +185,22 @@ def test_columns_without_numbers_are_left_out_by_name(tmp_path: Path) -> None:
     path.write_text("qid,label,x\n1,1,foo\n1,0,2\n")  # a typing error among numbers is no column of text
     with pytest.raises(ValueError, match=r"'foo' is not a number .* features="):
         read_table(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "line"), [("a\r,1,2\na,0,3\n", 2), ('"x\r",1,2\nx\r\r\n', 3), ("a,1,\r2\na,0,3\n", 2)]
+)
+def test_a_carriage_return_within_a_line_is_an_error(tmp_path: Path, text: str, line: int) -> None:
+    """Polars drops it at the end of a field, so that ids would merge."""
+    path = tmp_path / "t.csv"
+    path.write_bytes(f"qid,label,x\n{text}".encode())
+    with pytest.raises(ValueError, match=rf"t\.csv:{line}: a carriage return within the line"):
+        read_table(path)
+    with pytest.raises(ValueError, match=rf"t\.csv:{line}: a carriage return within the line"):
+        read_ratings(path)
+
+
+def test_carriage_returns_in_quotes_and_at_ends_of_lines_are_none(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_bytes(b'qid,label,x\r\n"a\r",1,2\r\na,0,3\r')
+    assert read_table(path).qids.tolist() == ["a\r", "a"]

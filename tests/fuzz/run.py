@@ -30,8 +30,8 @@ EXTRA_MEMORY = 700 << 20
 """Bytes that reading small files may take beyond what the process has when it starts."""
 STUCK = 60.0
 """Seconds without a new file: a hang."""
-BATCH = {"parquet": 1000}
-"""Files per process; other kinds, which take less time: 3000."""
+BATCH = {"parquet": 3000}
+"""Files per process; other kinds, which take less time: 9000."""
 
 
 def main() -> int:
@@ -95,7 +95,7 @@ def _child(name: str, seed: int, folder: Path, findings: Path) -> int:
     rng = random.Random(f"{name} {seed}")
     counts: Counter[str] = Counter()
     with (folder / "progress").open("ab", buffering=0) as progress:
-        for number in range(BATCH.get(name, 3000)):
+        for number in range(BATCH.get(name, 9000)):
             current.write_bytes(target.make(rng))
             if number == 50:  # everything is imported and compiled by now
                 virtual = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()

@@ -117,7 +117,7 @@ def _read_csv(path: Path) -> None:
         queries = read_table(path)
     text = path.read_bytes()
     header = text.partition(b"\n")[0]
-    if b"\r" in text.replace(b"\r\n", b""):  # ends a line for Python's module, but not here
+    if b'"' in text and b"\r" in text.replace(b"\r\n", b""):  # in quotes; not by the same rules as Python's module
         return
     if text.startswith(b"\x1f\x8b") or any(header.count(s) >= header.count(b",") for s in (b"\t", b";", b"|")):
         return
@@ -237,7 +237,12 @@ def models() -> list[tuple[dict[str, object], dict[str, np.ndarray | str]]]:
     potentials = {"kind": "potentials", "hidden": 2, "pair_hidden": 1, "pool": "sum", "normalize": None}
     more = {**arrays, "model.weights": rng.normal(size=5 * 2 + 1 + 2 * 4 + 1)}
     kinds.append(
-        ("BoltzRank", {"pairwise": True, "hidden": 2, "pair_hidden": 1}, {"scoring": potentials, "chosen": {}}, more)
+        (
+            "BoltzRank",
+            {"pairwise": True, "hidden": 2, "pair_hidden": 1, "pool": "sum"},
+            {"scoring": potentials, "chosen": {}},
+            more,
+        )
     )
     trees = {"scoring": {"kind": "trees", "normalize": None}}
     kinds.append(("LambdaMART", {"n_trees": 2}, trees, {"model.trees": _trees()}))

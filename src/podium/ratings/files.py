@@ -13,7 +13,7 @@ import numpy as np
 from podium.core.later import polars as pl
 from podium.core.texts import text_array
 from podium.data.frames import is_number
-from podium.data.io.files import FilePath, decoded, read_bytes
+from podium.data.io.files import FilePath, decoded, read_bytes, require_line_ends
 from podium.data.io.parquet import parquet_columns, read_parquet
 from podium.data.io.tables import integers_if_plain, naming
 from podium.ratings.data import Ratings
@@ -72,6 +72,7 @@ class _TextFile:
         self.path = path
         self._text = read_bytes(path)
         decoded(path, self._text)  # says which line is not UTF-8
+        require_line_ends(path, self._text)
         head = re.search(rb"[^\n]*\S[^\n]*", self._text)
         first = head.group().decode("utf-8", "backslashreplace").strip() if head else ""
         self._separator = separator or next((s for s in SEPARATORS if s in first), " ")

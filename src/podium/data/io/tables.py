@@ -18,7 +18,16 @@ from podium.core.later import polars as pl
 from podium.core.limits import limit
 from podium.core.wording import LeftOutWarning, advice
 from podium.data.frames import as_numbers, as_table, as_values, require_columns, require_numbers
-from podium.data.io.files import FilePath, decoded, first_bytes, first_line, flat_paths, read_bytes, writing
+from podium.data.io.files import (
+    FilePath,
+    decoded,
+    first_bytes,
+    first_line,
+    flat_paths,
+    read_bytes,
+    require_line_ends,
+    writing,
+)
 from podium.data.io.parquet import MAGIC, ParquetFile, read_parquet
 from podium.data.queries import Queries
 
@@ -265,6 +274,7 @@ def read_csv(
 ) -> pl.DataFrame:
     """Return the table in the content of a CSV file, header included, which may begin after so many lines of it."""
     separator, names = header
+    require_line_ends(path, content, lines_before)
     # Ids are text: read as numbers, "007" and "7" would be one.
     overrides = {name: pl.String for name in names if id_columns is None or name in id_columns}
     try:
