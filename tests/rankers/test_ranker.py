@@ -125,7 +125,7 @@ def test_wrong_arguments(queries, settings, match) -> None:
 
 def test_wrong_inputs(queries) -> None:
     X, y, qid = queries.features, queries.labels, queries.query_of_document
-    with pytest.raises(ValueError, match="leave out y and qid"):
+    with pytest.raises(ValueError, match="leave out y, qid and preferences"):
         podium.ListNet().fit(queries, y)
     with pytest.raises(ValueError, match="no labels"):
         podium.ListNet().fit(podium.Queries(X, qid=qid))

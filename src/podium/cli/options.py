@@ -265,19 +265,19 @@ def read_documents_in_batches(
     """Yield documents with the features of a fitted ranker, some at a time."""
     from podium.data.io.batches import read_batches
 
-    names = getattr(ranker, "feature_names_in_", None)
-    given: dict[str, Any] = {} if names is None else {"features": list(names)}
     n = ranker.n_features_in_
-    return read_batches(path, columns(arguments), n_features=n, whole_queries=whole_queries, **given)
+    return read_batches(path, columns(arguments), n_features=n, whole_queries=whole_queries, **_features_of(ranker))
 
 
 def read_documents(path: str, arguments: argparse.Namespace, ranker: Any) -> Queries:
     """Read documents with the features of a fitted ranker; the grades of a table are not read."""
-    table: dict[str, Any] = {"label": None}
-    names = getattr(ranker, "feature_names_in_", None)
-    if names is not None:
-        table["features"] = list(names)
+    table = {"label": None, **_features_of(ranker)}
     return read(path, arguments, table=table, letor={"n_features": ranker.n_features_in_, "labeled": False})
+
+
+def _features_of(ranker: Any) -> dict[str, list[Any]]:
+    names = getattr(ranker, "feature_names_in_", None)
+    return {} if names is None else {"features": list(names)}
 
 
 def read_feature_names(path: str, n: int) -> list[str]:

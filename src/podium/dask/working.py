@@ -11,7 +11,7 @@ from dask.sizeof import sizeof
 from podium.data.queries import Queries
 from podium.data.remote import PartFacts, bytes_of
 from podium.numerics.blas import quiet_blas
-from podium.numerics.loop import QueryError
+from podium.numerics.loop import query_at_fault
 from podium.numerics.pool import threads
 
 # What was made for a part, while the part is here. It is a cache: what is missing is made again.
@@ -73,11 +73,8 @@ def _explaining(part: Any, number: int) -> Iterator[None]:
         size = str(PartFacts.of(part)) if isinstance(part, Queries) else f"{sizeof(part) / 1e6:.3g} MB"
         raise MemoryError(out_of_memory(f"partition {number} ({size})")) from error
     except Exception as error:
-        fault: BaseException | None = error
-        while fault is not None and not isinstance(fault, QueryError):
-            fault = fault.__context__
-        if fault is not None and isinstance(part, Queries):
-            error.add_note(f"it is the query with the id {part.qids[fault.query]}")
+        if (query := query_at_fault(error)) is not None and isinstance(part, Queries):
+            error.add_note(f"it is the query with the id {part.qids[query]}")
         raise
 
 

@@ -112,6 +112,13 @@ class QueryError(RuntimeError):
         return type(self), (self.query,), self.__dict__
 
 
+def query_at_fault(error: BaseException | None) -> int | None:
+    """Return the number of the query in whose computation an error arose, if that is known."""
+    while error is not None and not isinstance(error, QueryError):
+        error = error.__context__
+    return None if error is None else error.query
+
+
 def blocks_of_queries(offsets: np.ndarray, n_blocks: int) -> np.ndarray:
     """Return bounds of blocks of whole queries with about equally many documents; they depend on the data alone."""
     targets = np.linspace(0, offsets[-1], n_blocks + 1)[1:-1]

@@ -13,7 +13,7 @@ from podium.data.normalize import WITHIN_QUERY
 from podium.data.queries import Queries
 from podium.data.remote import RemoteQueries
 from podium.metrics import metric
-from podium.numerics.loop import QueryError
+from podium.numerics.loop import query_at_fault
 from podium.scorers.base import Model
 from podium.scorers.standardization import Standardization
 
@@ -72,8 +72,5 @@ def _values(part: Queries, score: Callable[[Queries], np.ndarray]) -> np.ndarray
 
 def name_query(error: BaseException, queries: Any) -> None:
     """Add to an error in the loss of a query the id of that query."""
-    fault: BaseException | None = error
-    while fault is not None and not isinstance(fault, QueryError):
-        fault = fault.__context__
-    if fault is not None and isinstance(queries, Queries):
-        error.add_note(f"query number {fault.query} has the id {queries.qids[fault.query]}")
+    if (query := query_at_fault(error)) is not None and isinstance(queries, Queries):
+        error.add_note(f"query number {query} has the id {queries.qids[query]}")

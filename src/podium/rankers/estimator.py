@@ -32,7 +32,7 @@ from podium.rankers.inputs import (
     query_weights,
 )
 from podium.rankers.standardizing import learned_standardization
-from podium.scorers import LinearModel, Scorer
+from podium.scorers import Linear, LinearModel, Scorer
 from podium.scorers.standardization import Standardization
 from podium.training.base import Fit, Problem, Progress, Trainer, Validation
 
@@ -88,7 +88,7 @@ class BaseRanker(AnsweringEstimator):
     """Applied to features before scoring, for scorers that do not take it into themselves."""
 
     def _scorer(self) -> Scorer:
-        raise NotImplementedError
+        return Linear()
 
     def _trainer(self) -> Trainer:
         raise NotImplementedError

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any, Self
 
 import numpy as np
@@ -70,7 +71,7 @@ class FittedEstimator(Fields, Registered, BaseEstimator):  # type: ignore[misc]
     def _stored_fit(self) -> tuple[dict[str, Any], Arrays]:
         """Return the result of fitting: JSON, and arrays and texts by name."""
         model = {f"model.{name}": value for name, value in self.model_.to_arrays().items()}
-        fitted: dict[str, Any] = {"convergence": self.convergence_.as_dict()}
+        fitted: dict[str, Any] = {"convergence": asdict(self.convergence_)}
         if hasattr(self, "distillation_"):
             fitted["distillation"] = self.distillation_
         return fitted, {**model, "loss_parameters": self.loss_parameters_}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -167,10 +167,6 @@ class Convergence:
     """Did the user stop it with Ctrl-C?"""
     step: str = "iteration"
     """What this trainer calls one of the ``n_iter``: iteration, epoch, tree or round."""
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the fields as plain values that JSON can hold."""
-        return asdict(self)
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Convergence:

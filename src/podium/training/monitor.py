@@ -4,6 +4,7 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 
@@ -28,18 +29,22 @@ class Watch:
         self.losses: list[float] = []
         self.validation: list[float] = []
         self.best_iter: int | None = None
+        self.last: Any = None
+        """What the last iteration reached, as it was recorded."""
+        self.best: Any = None
+        """What the best iteration reached; None without validation queries."""
         self.reason: str | None = None
         """Why the run ended; None while it goes on, and if it did all its steps."""
         self.converged: bool | None = None
         self.interrupted = False
 
-    def record(self, loss: float, judged: float | None) -> bool:
-        """Record the end of an iteration; return whether the run should stop."""
+    def record(self, loss: float, judged: float | None, reached: Any = None) -> bool:
+        """Record the end of an iteration and what it reached; return whether the run should stop."""
         self.losses.append(loss)
+        self.last = reached
         if judged is not None:
             if self.best_iter is None or judged > self.validation[self.best_iter - 1]:
-                self.best_iter = len(self.losses)
-                self._best_so_far()
+                self.best_iter, self.best = len(self.losses), reached
             self.validation.append(judged)
         progress = Progress(len(self.losses), loss, judged)
         if self.verbose > 0:
@@ -83,9 +88,6 @@ class Watch:
             step=self.step,
         )
 
-    def _best_so_far(self) -> None:
-        """Called when the present iteration is the best."""
-
 
 class Monitor(Watch):
     """The last and the best parameters of one run.
@@ -99,18 +101,15 @@ class Monitor(Watch):
         self.problem = problem
         self.model = model
         self._judge = None if problem.validation is None else problem.validation.judging(model)
-        self.last: np.ndarray | None = None
-        self.best: np.ndarray | None = None
 
     def update(self, theta: np.ndarray, loss: float) -> bool:
         """Record the end of an iteration; return whether the run should stop."""
-        self.last = theta.copy()
         judged = None if self._judge is None else self._judge(theta[: len(self.model.theta)])
-        return self.record(loss, judged)
+        return self.record(loss, judged, theta.copy())
 
     def chosen(self, *, best: bool) -> np.ndarray:
         """Return the parameters to keep."""
-        theta = self.best if best and self.best is not None else self.last
+        theta: np.ndarray | None = self.best if best and self.best is not None else self.last
         if theta is None:
             raise RuntimeError("training ended before its first iteration")
         return theta
@@ -120,9 +119,6 @@ class Monitor(Watch):
         theta = self.chosen(best=best)
         n = len(self.model.theta)
         return Fit(self.model.at(theta[:n].copy()), theta[n:].copy(), convergence)
-
-    def _best_so_far(self) -> None:
-        self.best = self.last
 
 
 def warn_not_converged(message: str) -> None:

@@ -146,10 +146,8 @@ class Runner:
         self._compile(left)
         for task, outcome in self._executor.outcomes(self._tasks(left)):
             search, setting = self._under_way.pop(task.tag)
-            if isinstance(outcome, Failure):
-                trial = Trial.of(search.method.name, search.fold, setting, **asdict(outcome))
-            else:
-                trial = outcome
+            failed = isinstance(outcome, Failure)
+            trial = Trial.of(search.method.name, search.fold, setting, **asdict(outcome)) if failed else outcome
             self.store.add_trial(search.trial_key(setting), trial)
             search.add(setting, trial.without_scores())  # they are stored, and may be many
             search.advance()

@@ -11,7 +11,7 @@ from podium.rankers.methods import METHODS
 from podium.rankers.presets.feature_boosting import FeatureBoosting
 from podium.rankers.single_features.adarank import MetricWeighting
 from podium.rankers.single_features.loop import Rule, Weighting
-from podium.scorers import Linear, LinearModel, Model, Scorer
+from podium.scorers import LinearModel, Model
 from podium.scorers.standardization import Standardization
 
 __all__ = ["AdaRank"]
@@ -64,9 +64,6 @@ class AdaRank(FeatureBoosting):
         if self.normalize in ("robust", "standard"):
             return Standardization.fit(queries.features).inverse_scale
         return np.ones(queries.n_features)
-
-    def _scorer(self) -> Scorer:
-        return Linear()
 
 
 for _metric in ("map", "ndcg@10"):

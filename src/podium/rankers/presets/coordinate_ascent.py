@@ -14,7 +14,7 @@ from podium.rankers.estimator import BaseRanker
 from podium.rankers.inputs import TrainingInput
 from podium.rankers.line_metric import LineMetric
 from podium.rankers.methods import METHODS
-from podium.scorers import Linear, LinearModel
+from podium.scorers import LinearModel
 from podium.training.base import Convergence, Fit, Progress, Validation
 from podium.training.monitor import Watch
 
@@ -56,9 +56,6 @@ class CoordinateAscent(BaseRanker):
     sweeps: int = count(25)
     tolerance: float = number(1e-4, at_least=0)
     patience: int | None = count(5, optional=True)
-
-    def _scorer(self) -> Linear:
-        return Linear()
 
     def _train(self, given: TrainingInput) -> Fit:
         queries, folded = self._prepared(given)

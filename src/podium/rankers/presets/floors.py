@@ -14,7 +14,7 @@ from podium.rankers.inputs import TrainingInput
 from podium.rankers.methods import METHODS
 from podium.rankers.single_features.adarank import merit_table
 from podium.rankers.single_features.levels import Judge
-from podium.scorers import Linear, LinearModel, Scorer
+from podium.scorers import LinearModel, Scorer
 from podium.scorers.chance import Hash, HashModel
 from podium.training.base import Convergence, Fit
 
@@ -84,9 +84,6 @@ class BestFeature(BaseRanker):
         super()._expose_model()
         self.feature_ = int(np.argmax(np.abs(self.coef_)))
         self.direction_ = int(self.coef_[self.feature_])
-
-    def _scorer(self) -> Scorer:
-        return Linear()
 
 
 def _mean(values: np.ndarray, weights: np.ndarray | None) -> float:

@@ -11,7 +11,7 @@ from podium.rankers.estimator import BaseRanker
 from podium.rankers.inputs import TrainingInput
 from podium.rankers.methods import METHODS
 from podium.rankers.perceptron import PerceptronState, new_state, visit_documents
-from podium.scorers import Linear, LinearModel
+from podium.scorers import LinearModel
 from podium.scorers.linear.rows import rows_of
 from podium.training.base import Fit
 from podium.training.monitor import Watch
@@ -64,9 +64,6 @@ class PRank(BaseRanker):
         """
         return self.grades_[np.searchsorted(self.thresholds_, self.predict(X, qid))]
 
-    def _scorer(self) -> Linear:
-        return Linear()
-
     def _train(self, given: TrainingInput) -> Fit:
         (queries, folded), validation = self._prepared(given), self._validation(given)
         self.grades_, grades = np.unique(queries.labels, return_inverse=True)
@@ -76,15 +73,15 @@ class PRank(BaseRanker):
             mean, inverse_scale = folded.mean, folded.inverse_scale
         documents = (grades.astype(np.int64), np.repeat(weights, queries.sizes), mean, inverse_scale)
         rng, state = as_generator(self.random_state), new_state(queries.n_features, len(self.grades_))
-        watch = _Epochs(validation, given.callback, self.verbose, patience=self.patience, step="epoch")
+        watch = Watch(validation, given.callback, self.verbose, patience=self.patience, step="epoch")
         with watch.interruptible("PRank"):
             while len(watch.losses) < self.epochs and watch.reason is None:
                 visit_documents(rows_of(queries), rng.permutation(queries.n_documents), *documents, state)
-                watch.found = self._found(state)
-                judged = None if validation is None else validation.judge(_model(watch.found[0]))
-                if not watch.record(state.counts[1] / queries.n_documents, judged) and state.counts[1] == 0:
+                found = self._found(state)
+                judged = None if validation is None else validation.judge(_model(found[0]))
+                if not watch.record(state.counts[1] / queries.n_documents, judged, found) and state.counts[1] == 0:
                     watch.end("an epoch without a mistake", converged=True)
-        coef, self.thresholds_ = watch.best if watch.best is not None else self._found(state)
+        coef, self.thresholds_ = watch.best or watch.last
         history = watch.convergence(f"{self.epochs} epochs", best=watch.best_iter is not None)
         model = _model(coef)
         model.standardization = folded
@@ -102,16 +99,6 @@ class PRank(BaseRanker):
         super()._restore_fit(fitted, arrays)
         self.grades_ = require_array(arrays, "grades", (None,))
         self.thresholds_ = require_array(arrays, "thresholds", (len(self.grades_) - 1,))
-
-
-class _Epochs(Watch):
-    """The curves of a run, and what was found in its best epoch."""
-
-    found: tuple[np.ndarray, np.ndarray]
-    best: tuple[np.ndarray, np.ndarray] | None = None
-
-    def _best_so_far(self) -> None:
-        self.best = self.found
 
 
 def _model(coef: np.ndarray) -> LinearModel:

@@ -10,6 +10,7 @@ import numpy as np
 
 from podium.data.queries import Queries
 from podium.metrics import Metric
+from podium.training.base import per_query
 
 MOST_LEVELS = 10
 """Grades at which relevance may begin, at most; of more distinct labels, so many are taken at equal steps."""
@@ -40,17 +41,13 @@ class Judge:
 
     def per_query(self, scores: np.ndarray) -> np.ndarray:
         """Return the value of each query when ranked by these scores, (n_queries,); NaN where there is none."""
-        values = self._by(self.metric, scores)
+        values = per_query(self.queries, scores, self.metric)
         if not self.by_level:
             return values
         sums = np.zeros(len(values))
         for metric, reached in zip(self.by_level, self.reached, strict=True):
-            sums[reached] += self._by(metric, scores)[reached]
+            sums[reached] += per_query(self.queries, scores, metric)[reached]
         return np.where(self.reached[0], sums / np.maximum(self.reached.sum(axis=0), 1), values)
-
-    def _by(self, metric: Metric, scores: np.ndarray) -> np.ndarray:
-        queries = self.queries
-        return metric.per_query(scores, queries.labels, queries.offsets, queries.document_ids)
 
 
 def _levels(labels: np.ndarray, own: float) -> np.ndarray:

@@ -24,9 +24,8 @@ class Alternation(Watch):
 
     def ends_with(self, model: FactorModel, objective: float) -> bool:
         """Record a round; return whether it was the last, and warn if that is because of ``max_iter``."""
-        self.last = model
         before = self.losses[-1] if self.losses else float("inf")
-        stop = self.record(objective, None if self._judging is None else self._judging.judge(model))
+        stop = self.record(objective, None if self._judging is None else self._judging.judge(model), model)
         if not stop and before - objective <= self.tol * abs(objective):
             self.end(f"a round improves the objective by less than a share of {self.tol:g}", converged=True)
         elif not stop and len(self.losses) == self.max_iter:
@@ -38,6 +37,3 @@ class Alternation(Watch):
         """Return the model and how training ended."""
         best = self.best_iter is not None
         return Fit(self.best if best else self.last, np.empty(0), self.convergence(best=best))
-
-    def _best_so_far(self) -> None:
-        self.best = self.last
