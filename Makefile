@@ -6,7 +6,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test test-extras fuzz engines lint bench reproduce defaults papers clean
+.PHONY: demo test test-extras fuzz engines lint bench reproduce defaults papers release clean
 
 demo: $(VENV)/.installed
 	$(BIN)/podium demo --out podium-runs/demo
@@ -82,6 +82,13 @@ $(VENV)/.installed-extras: $(VENV)/.installed-dev
 $(VENV)/.installed-bench: benchmarks/requirements.txt $(VENV)/.installed-dev
 	$(PIP) install --requirement benchmarks/requirements.txt
 	touch $@
+
+# Source archive and wheel, and a trial of the wheel in an empty environment.
+release: $(VENV)/.installed
+	rm -rf dist
+	$(PIP) install 'build>=1.2'
+	$(BIN)/python -m build --outdir dist .
+	$(BIN)/python tools/try_wheel.py dist/*.whl
 
 clean:
 	rm -rf $(VENV) podium-runs .pytest_cache .mypy_cache .ruff_cache .import_linter_cache

@@ -5,7 +5,7 @@ six rankings with some probability. SoftRank multiplies the documents' rank dist
 if ranks were independent; BoltzRank gives every ranking a Boltzmann probability. The figure shows one score vector, and
 the mean Kullback-Leibler divergence from the truth over 500 score vectors uniform in [0, 2]³.
 
-    python examples/rank_distributions.py [picture.png]        # needs podium[report]
+    python examples/rank_distributions.py [picture.png]        # needs podium-rank[report]
 """
 
 from __future__ import annotations

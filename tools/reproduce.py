@@ -345,7 +345,7 @@ def picture(comparison: Comparison, path: Path) -> None:
     try:
         import matplotlib
     except ModuleNotFoundError:
-        print("reproduce: no picture: pip install 'podium[report]'", file=sys.stderr)
+        print("reproduce: no picture: pip install 'podium-rank[report]'", file=sys.stderr)
         return
     matplotlib.use("Agg")
     from matplotlib import pyplot

@@ -1,4 +1,4 @@
-"""Podium's losses in PyTorch: ``pip install podium[torch]``.
+"""Podium's losses in PyTorch: ``pip install podium-rank[torch]``.
 
     criterion = podium.torch.loss(podium.losses.ListNetLoss())
     value = criterion(scores, labels, offsets)        # one row of scores after another, no padding
@@ -18,7 +18,7 @@ import numpy as np
 try:
     import torch
 except ImportError as error:  # pragma: no cover
-    raise ImportError("podium.torch needs PyTorch: pip install 'podium[torch]'") from error
+    raise ImportError("podium.torch needs PyTorch: pip install 'podium-rank[torch]'") from error
 
 from podium.losses.base import BoundLoss, Loss
 

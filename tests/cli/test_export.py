@@ -115,4 +115,4 @@ def test_a_missing_package_is_named(podium_command, models, tmp_path, monkeypatc
     monkeypatch.setitem(sys.modules, "onnx", None)
     result = podium_command("export", models / "linear.podium", "--format", "onnx", "-o", tmp_path / "m.onnx")
     assert result.code == 2
-    assert "needs onnx, which is not installed: pip install 'podium[export]'" in result.err
+    assert "needs onnx, which is not installed: pip install 'podium-rank[export]'" in result.err

@@ -103,7 +103,7 @@ def add_search_options(parser: Parser, primary: str) -> None:
     parser.option("--primary METRIC", what)
     parser.option(
         "--search {grid,random,bayes}",
-        "how to search for hyper-parameters (default: grid; bayes needs Optuna: pip install podium[search])",
+        "how to search for hyper-parameters (default: grid; bayes needs Optuna: pip install podium-rank[search])",
         default="grid",
     )
     parser.option("--budget N", "trials per method and fold, for random and bayes", type=positive)
@@ -120,7 +120,7 @@ def add_run_options(parser: Parser) -> None:
     parser.option(
         "--dask ADDRESS",
         "compute on the workers of the Dask cluster whose scheduler is at this address, such as tcp://host:8786, or on "
-        "those of one started here: local (needs podium[dask])",
+        "those of one started here: local (needs podium-rank[dask])",
     )
     parser.option("--out DIR", "folder for the results (default: podium-runs/<name of the data>)", type=Path)
     parser.option("--json", "print the results as JSON")

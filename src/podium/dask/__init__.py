@@ -1,4 +1,4 @@
-"""Queries and ratings on a Dask cluster: `pip install podium[dask]`."""
+"""Queries and ratings on a Dask cluster: `pip install podium-rank[dask]`."""
 
 from podium.core.rooms import public_names
 from podium.dask.queries import *

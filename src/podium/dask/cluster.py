@@ -11,7 +11,7 @@ from typing import Any
 try:
     from distributed import Client, Future, KilledWorker, default_client, wait
 except ImportError as error:  # pragma: no cover
-    raise ImportError("podium.dask needs Dask: pip install 'podium[dask]'") from error
+    raise ImportError("podium.dask needs Dask: pip install 'podium-rank[dask]'") from error
 
 from podium.core.interrupts import interrupts_deferred
 from podium.dask.working import call_beside, call_bound, out_of_memory

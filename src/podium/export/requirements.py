@@ -4,7 +4,7 @@ from importlib import import_module
 from typing import Any
 
 
-def require_package(module: str, package: str = "'podium[export]'") -> Any:
+def require_package(module: str, package: str = "'podium-rank[export]'") -> Any:
     """Return an imported module; raise ImportError with what to install if it is missing."""
     try:
         return import_module(module)

@@ -15,7 +15,7 @@ INPUT = "features"
 
 def torch_bytes(model: TorchModel, n_features: int, opset: int) -> bytes:
     """Return a module with its learned weights as PyTorch writes it to ONNX; its input is called ``features``."""
-    torch = require_package("torch", "'podium[torch]'")
+    torch = require_package("torch", "'podium-rank[torch]'")
     dtype = next((p.dtype for p in model.module.parameters()), torch.float32)
 
     class Flat(torch.nn.Module):  # type: ignore[misc,name-defined]
@@ -52,7 +52,7 @@ def torch_bytes(model: TorchModel, n_features: int, opset: int) -> bytes:
 
 def _require_any_length(exported: bytes, module: Any, n_features: int) -> None:
     """Raise NotExportable if PyTorch wrote the number of documents of its example into the file."""
-    torch, runtime = require_package("torch", "'podium[torch]'"), require_package("onnxruntime")
+    torch, runtime = require_package("torch", "'podium-rank[torch]'"), require_package("onnxruntime")
     options = runtime.SessionOptions()
     options.log_severity_level = 4
     session = runtime.InferenceSession(exported, options, providers=["CPUExecutionProvider"])

@@ -1,4 +1,4 @@
-"""Any PyTorch module as a scorer: ``pip install podium[torch]``.
+"""Any PyTorch module as a scorer: ``pip install podium-rank[torch]``.
 
 This file imports PyTorch only when a model is made, so that scorers can be listed without it.
 """

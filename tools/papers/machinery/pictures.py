@@ -28,7 +28,7 @@ class Picture:
         try:
             import matplotlib
         except ModuleNotFoundError:
-            return f"*Without a picture: pip install 'podium[report]'. {self.caption}*"
+            return f"*Without a picture: pip install 'podium-rank[report]'. {self.caption}*"
         matplotlib.use("Agg")
         from matplotlib import pyplot
 

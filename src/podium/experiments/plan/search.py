@@ -32,7 +32,7 @@ class Search:
     ----------
     strategy : {"grid", "random", "bayes"}
         Every combination of the grid; combinations drawn at random from the spaces; or drawn by Optuna, each with
-        regard to the values of those before it (needs ``pip install podium[search]``).
+        regard to the values of those before it (needs ``pip install podium-rank[search]``).
     budget : int, optional
         Trials that a method has on each fold; for ``random`` and ``bayes``, where it is 20 if not given.
         A method whose space has fewer settings tries each of them once.
@@ -155,6 +155,6 @@ def _optuna() -> Any:
         import optuna
     except ModuleNotFoundError:
         raise ModuleNotFoundError(
-            "the search bayes needs Optuna, which is not installed: pip install 'podium[search]'"
+            "the search bayes needs Optuna, which is not installed: pip install 'podium-rank[search]'"
         ) from None
     return optuna

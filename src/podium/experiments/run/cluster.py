@@ -75,7 +75,7 @@ def import_distributed() -> Any:
     try:
         import distributed
     except ImportError as error:
-        raise ImportError(f"clusters need Dask ({error}): pip install podium[dask]") from None
+        raise ImportError(f"clusters need Dask ({error}): pip install podium-rank[dask]") from None
     return distributed
 
 
