@@ -4,7 +4,7 @@ For each fold and method, all combinations of the method's grid (``podium method
 the combination and the number of trees that are best on the validation part are evaluated on the test part, once. The
 figure shows the chosen combinations on the test part for every number of trees; it plays no part in the choice.
 
-    python examples/boosted_trees.py OHSUMED [--mslr MSLR] [--methods a,b,…] [--out FOLDER]    # needs podium-rank[report]
+    python examples/boosted_trees.py OHSUMED [--mslr MSLR] [--methods a,b,…] [--out FOLDER]  # needs podium-rank[report]
 
 OHSUMED is a folder of folds. MSLR, if given, is a folder with train and test files of web search: each of five folds of
 the training queries serves as validation part in turn, and the test part is always the same.
