@@ -108,3 +108,15 @@ def test_every_paper_is_found_and_its_claims_have_places():
             assert all(where and what for where, what in part.claims.values())
     with pytest.raises(SystemExit):
         main(["no-such-paper"])
+
+
+def test_quick_pages_leave_the_documentation_alone(tmp_path, capsys):
+    from papers.machinery.command import main
+
+    assert main(["pmop", "--quick", "--sections", "counting", "figure_2", "appendix_c", "--runs", str(tmp_path)]) == 0
+    page = (tmp_path / "docs" / "pmop.md").read_text("utf-8")
+    assert "102,247,563 for ten objects" in page  # the paper's own number
+    assert "| Figure 2, Gibbs | sweeps of this kind sample from the model | holds |" in page
+    assert "misprinted: Davidson, i above j, Rao-Kupper, i above j" in page
+    assert "not computed: Table 1: documents" in capsys.readouterr().out
+    assert "(pmop.md)" in (tmp_path / "docs" / "README.md").read_text("utf-8")

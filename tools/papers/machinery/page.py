@@ -86,7 +86,8 @@ def write_page(paper: Paper, run: Run, docs: Path, only: Sequence[str] = ()) -> 
     rows = [[where, what, v.verdict, v.figures] for (where, what), v in verdicts.items()]
     rows += [[where, what, OPEN, why] for (where, what), why in paper.not_here.items()]
     claims = table(["where", "claim", "verdict", "figures"], rows, numbers=False)
-    lines = [f"# {paper.title}", paper.introduction.strip(), _provenance(paper, run), "## Claims", claims, *parts]
+    opening = [f"# {paper.title}", paper.introduction.strip(), _provenance(paper, run)]
+    lines = [*opening, *(["## Claims", claims] if rows else []), *parts]
     with atomic_write(docs / f"{paper.name}.md") as file:
         file.write("\n\n".join(lines) + "\n")
     return missing
