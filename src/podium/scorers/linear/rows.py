@@ -109,25 +109,36 @@ def _dot(row: np.ndarray, coef: np.ndarray) -> float:
 
 
 @njit(error_model="numpy")
-def _score_dense(rows: np.ndarray, start: int, stop: int, coef: np.ndarray, intercept: float, out: np.ndarray) -> None:
-    block = rows[start:stop]
-    for i in range(len(block)):
-        out[i] = _dot(block[i], coef) + intercept
+def _dense_row(rows: np.ndarray, i: int) -> np.ndarray:
+    return rows[i]
+
+
+@njit(error_model="numpy")
+def _indexed_row(rows: Any, i: int) -> np.ndarray:
+    return rows.features[rows.numbers[i]]
+
+
+@njit(error_model="numpy")
+def _score_dense(
+    rows: Any, row: Any, start: int, stop: int, coef: np.ndarray, intercept: float, out: np.ndarray
+) -> None:
+    for i in range(stop - start):
+        out[i] = _dot(row(rows, start + i), coef) + intercept
 
 
 @njit(fastmath=REORDER, error_model="numpy")
-def _add_dense(rows: np.ndarray, start: int, stop: int, weights: np.ndarray, out: np.ndarray) -> None:
-    block = rows[start:stop]
-    n = len(block)
+def _add_dense(rows: Any, row: Any, start: int, stop: int, weights: np.ndarray, out: np.ndarray) -> None:
+    n = stop - start
     whole = n - n % 4
     # Four rows at a time: `out` is then loaded and stored once for four rows, which halves the time.
     for i in range(0, whole, 4):
-        a, b, c, d = block[i], block[i + 1], block[i + 2], block[i + 3]
+        at = start + i
+        a, b, c, d = row(rows, at), row(rows, at + 1), row(rows, at + 2), row(rows, at + 3)
         wa, wb, wc, wd = weights[i], weights[i + 1], weights[i + 2], weights[i + 3]
         for j in range(len(out)):
             out[j] += (wa * a[j] + wb * b[j]) + (wc * c[j] + wd * d[j])
     for i in range(whole, n):
-        a, wa = block[i], weights[i]
+        a, wa = row(rows, start + i), weights[i]
         for j in range(len(out)):
             out[j] += wa * a[j]
 
@@ -195,14 +206,9 @@ def dense_rows(queries: Queries, start: int, stop: int) -> np.ndarray:
 
 
 @njit(error_model="numpy")
-def _write_indexed(rows: Any, start: int, stop: int, block: np.ndarray) -> None:
-    for i in range(stop - start):
-        _copy_row(rows.features[rows.numbers[start + i]], block[i])
-
-
-@njit(error_model="numpy")
 def _write_logged(rows: LoggedRows, start: int, stop: int, block: np.ndarray) -> None:
-    _write_indexed(rows, start, stop, block)
+    for i in range(stop - start):
+        _copy_row(_indexed_row(rows, start + i), block[i])
     write_logarithms(block[: stop - start], rows.columns, rows.units, block)
 
 
@@ -220,7 +226,7 @@ def _score_changed(
     for first in range(start, stop, _AT_ONCE):
         n = min(_AT_ONCE, stop - first)
         write(rows, first, first + n, block)
-        _score_dense(block, 0, n, coef, intercept, out[first - start : first - start + n])
+        _score_dense(block, _dense_row, 0, n, coef, intercept, out[first - start : first - start + n])
 
 
 @njit(error_model="numpy")
@@ -229,7 +235,7 @@ def _add_changed(rows: Any, write: Any, start: int, stop: int, weights: np.ndarr
     for first in range(start, stop, _AT_ONCE):
         n = min(_AT_ONCE, stop - first)
         write(rows, first, first + n, block)
-        _add_dense(block, 0, n, weights[first - start : first - start + n], out)
+        _add_dense(block, _dense_row, 0, n, weights[first - start : first - start + n], out)
 
 
 @njit(error_model="numpy")
@@ -259,35 +265,32 @@ def _add_logged_sparse(rows: LoggedSparseRows, start: int, stop: int, weights: n
         _add_sparse(_logged_values(rows, first, first + n), 0, n, weights[first - start : first - start + n], out)
 
 
-_WRITE: dict[type, Any] = {
-    MinmaxRows: _write_minmax,
-    ZscoreRows: _write_zscore,
-    IndexedRows: _write_indexed,
-    LoggedRows: _write_logged,
-}
+_WRITE: dict[type, Any] = {MinmaxRows: _write_minmax, ZscoreRows: _write_zscore, LoggedRows: _write_logged}
 """How rows are changed: a function that writes some of them into a block."""
 
 
 @overload(score_rows, strict=False)  # type: ignore[untyped-decorator]
 def _score_by_type(rows: Any, start: Any, stop: Any, coef: Any, intercept: Any, out: Any) -> Any:
-    write, kernel = _by_type(rows, _score_dense, _score_sparse, _score_logged_sparse)
-    if write is not None:
-        return lambda rows, start, stop, coef, intercept, out: _score_changed(
-            rows, write, start, stop, coef, intercept, out
-        )
-    return lambda rows, start, stop, coef, intercept, out: kernel(rows, start, stop, coef, intercept, out)
+    kernel, how = _by_type(rows, _score_dense, _score_changed, _score_sparse, _score_logged_sparse)
+    if how is None:
+        return lambda rows, start, stop, coef, intercept, out: kernel(rows, start, stop, coef, intercept, out)
+    return lambda rows, start, stop, coef, intercept, out: kernel(rows, how, start, stop, coef, intercept, out)
 
 
 @overload(add_rows, strict=False)  # type: ignore[untyped-decorator]
 def _add_by_type(rows: Any, start: Any, stop: Any, weights: Any, out: Any) -> Any:
-    write, kernel = _by_type(rows, _add_dense, _add_sparse, _add_logged_sparse)
-    if write is not None:
-        return lambda rows, start, stop, weights, out: _add_changed(rows, write, start, stop, weights, out)
-    return lambda rows, start, stop, weights, out: kernel(rows, start, stop, weights, out)
+    kernel, how = _by_type(rows, _add_dense, _add_changed, _add_sparse, _add_logged_sparse)
+    if how is None:
+        return lambda rows, start, stop, weights, out: kernel(rows, start, stop, weights, out)
+    return lambda rows, start, stop, weights, out: kernel(rows, how, start, stop, weights, out)
 
 
-def _by_type(rows: Any, dense: Any, sparse: Any, logged_sparse: Any) -> tuple[Any, Any]:
-    """Return what writes rows of this Numba type into a block, or else what computes with them as they are."""
+def _by_type(rows: Any, dense: Any, changed: Any, sparse: Any, logged_sparse: Any) -> tuple[Any, Any]:
+    """Return which of the functions is for rows of this Numba type, and what it reads or changes them by."""
+    if isinstance(rows, types.Array):
+        return dense, _dense_row
     if not isinstance(rows, types.BaseNamedTuple):
-        return None, dense if isinstance(rows, types.Array) else sparse
-    return _WRITE.get(rows.instance_class), logged_sparse
+        return sparse, None
+    if rows.instance_class is LoggedSparseRows:
+        return logged_sparse, None
+    return (dense, _indexed_row) if rows.instance_class is IndexedRows else (changed, _WRITE[rows.instance_class])
