@@ -27,8 +27,7 @@ def named_columns(frame: Any, names: Sequence[str], numeric: Sequence[str] = ())
 def as_values(column: Any) -> np.ndarray:
     """Return the values of a column; texts neither merged nor widened (see :mod:`podium.core.texts`)."""
     if column.dtype not in (narwhals.String, narwhals.Categorical, narwhals.Enum):
-        values: np.ndarray = column.to_numpy()
-        return values
+        return column.to_numpy()
     texts = column.to_list()
     if all(isinstance(text, str) for text in texts):
         return text_array(texts)

@@ -12,8 +12,7 @@ def quiet_blas() -> AbstractContextManager[object]:
     After each call, threads of BLAS keep their cores busy for a while at the expense of compiled kernels: one step took
     57 ms instead of 24. One thread also gives the same results on any number of cores.
     """
-    limited: AbstractContextManager[object] = _libraries(len(sys.modules)).limit(limits=1, user_api="blas")
-    return limited
+    return _libraries(len(sys.modules)).limit(limits=1, user_api="blas")
 
 
 @lru_cache(maxsize=1)

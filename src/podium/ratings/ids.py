@@ -62,13 +62,10 @@ class Ids:
         """Return the ids that :meth:`to_stored` wrote; raise ValueError if they cannot be."""
         if isinstance(stored, str):
             kind, plain = json.loads(stored)
-            if kind not in ("U", "O") or not isinstance(plain, list):
+            allowed = {"U": str, "O": str | int | float}.get(kind)
+            if allowed is None or not isinstance(plain, list) or not all(isinstance(x, allowed) for x in plain):
                 raise ValueError("the model's ids are not a list of texts or numbers")
-            if kind == "U" and not all(isinstance(x, str) for x in plain):
-                raise ValueError("the model's ids are not all texts")
             stored = text_array(plain) if kind == "U" else _objects(plain)
-            if not all(isinstance(x, str | int | float) for x in stored):
-                raise ValueError("the model's ids are not texts or numbers")
         if stored.ndim != 1 or len(set(stored.tolist())) != len(stored):
             raise ValueError("the model's ids are not distinct")
         return cls(stored)

@@ -130,8 +130,7 @@ class BoostedLists:
 
     def model(self, n_trees: int) -> Model:
         """Return the sum of the first trees."""
-        model: Model = self.growth.model(n_trees)
-        return model
+        return self.growth.model(n_trees)
 
     def close(self) -> None:
         """Leave the network."""

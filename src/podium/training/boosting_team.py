@@ -89,8 +89,7 @@ class BoostingTeam:
         return [by_part[number] for number in sorted(by_part)]
 
     def model(self, n_trees: int) -> Model:
-        model: Model = self._team.call("model", n_trees, only=0)[0]
-        return model
+        return self._team.call("model", n_trees, only=0)[0]
 
     def close(self) -> None:
         self._team.close()

@@ -102,10 +102,7 @@ class Domain:
             dict(method.grid),
             {k: v for k, v in accepted(method.build, options).items() if k not in method.grid},
             takes_seed=bool(accepted(method.build, {"random_state": 0})),
-            stochastic=method.stochastic,
-            family=method.family,
-            kind=method.kind,
-            variant=method.variant,
+            **{fact: getattr(method, fact) for fact in ("stochastic", "family", "kind", "variant")},
             is_floor=name in self.floors,
             on_queries=self.on_queries,
         )

@@ -180,8 +180,7 @@ def parse_protocol(text: str | Protocol) -> Protocol:
             options |= {field.name: read(value)} if value.strip() else {}
     except ValueError:
         raise ValueError(f"{text!r} is no protocol: a number cannot be read; the forms are {FORMS}") from None
-    made: Protocol = kind(**options)
-    return made
+    return kind(**options)
 
 
 def _check_shares(test: float, valid: float, n: int, what: str) -> None:
