@@ -223,3 +223,16 @@ def test_the_sample_of_a_real_query_looks_like_the_papers_figure(shared_data: Pa
         of_query = gains[sample.first[q] : sample.first[q + 1]]
         shares.append(((of_query[2:57] > 0.5).mean(), (of_query[57:] < 0.4).mean()))
     assert np.median(shares, axis=0).min() > 0.5
+
+
+def test_rankings_are_drawn_once_or_anew_in_each_epoch() -> None:
+    rng = np.random.default_rng(0)
+    labels, scores = rng.integers(0, 3, 20), rng.normal(size=20)
+    for redraw in (False, True):
+        bound = BoltzRankLoss(n_samples=30, redraw=redraw).bind(labels, [0, 20])
+        values = []
+        for epoch in (0, 1, 0):
+            bound.start_epoch(epoch)
+            values.append(bound.value_and_gradient(scores).value)
+        assert values[0] == values[2]
+        assert (values[0] != values[1]) == redraw

@@ -55,6 +55,8 @@ class BoltzRankLoss(Loss, rankings="boltzmann"):
         paper's is 2x/(m − 1).
     random_state : int
         Seed of the rankings.
+    redraw : bool
+        Draw the rankings anew in each epoch of stochastic training; the paper draws them once, to save time.
 
     Examples
     --------
@@ -72,11 +74,19 @@ class BoltzRankLoss(Loss, rankings="boltzmann"):
     n_samples: int = count(100, at_least=2)
     g: str | PairWeight = "linear"
     random_state: int = count(0, at_least=0)
+    redraw: bool = False
 
     def prepare(self, data: LabeledLists) -> tuple[Any, ...]:
+        return self._drawn(data, 0)
+
+    def prepare_epoch(self, prepared: Any, data: LabeledLists, epoch: int) -> Any:
+        return self._drawn(data, epoch) if self.redraw else prepared
+
+    def _drawn(self, data: LabeledLists, epoch: int) -> tuple[Any, ...]:
+        """Return the rankings of an epoch, their energies, probabilities by the labels and gains."""
         labels, offsets = data.labels, data.offsets
         energy = Energy(_weights_by_query(_pair_weight(self.g), offsets), self.g in ("linear", "sign"))
-        sample = draw_sample(data.groups, offsets, self.n_samples, data.streams(self.random_state))
+        sample = draw_sample(data.groups, offsets, self.n_samples, data.streams(self.random_state, epoch))
         target, work = np.empty(sample.first[-1]), float(len(sample.places))
         share(_probabilities, offsets, labels, offsets, sample, energy, target, work=work)
         gains = judge(sample, worth_at_least_nothing(metric(self.metric)), data)

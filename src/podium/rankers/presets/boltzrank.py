@@ -40,6 +40,8 @@ class BoltzRank(RestartedPreset):
         Rankings per query.
     g : "linear", "sign", "logistic" or a function
         Weight of a pair of documents by their distance in a ranking, see :class:`podium.losses.BoltzRankLoss`.
+    redraw : bool
+        Draw the rankings anew in each epoch instead of once.
     hidden : int, or several to choose from
         Hidden units of the individual potential; by default the paper's 5, or 3 beside pairwise ones.
     pair_hidden : int, or several to choose from
@@ -67,6 +69,7 @@ class BoltzRank(RestartedPreset):
     weight: float | Sequence[float] = 0.9
     n_samples: int = 100
     g: str | PairWeight = "linear"
+    redraw: bool = False
     hidden: int | Sequence[int] | None = None
     pair_hidden: int | Sequence[int] = 5
     pool: str = "mean"
@@ -78,9 +81,8 @@ class BoltzRank(RestartedPreset):
     searchable: ClassVar[tuple[str, ...]] = ("weight", "hidden", "pair_hidden", "l2")
 
     def _loss(self) -> Loss:
-        return BoltzRankLoss(
-            self.metric, self._value("weight"), self.n_samples, self.g, random_state=seed_of(self.random_state)
-        )
+        seed = seed_of(self.random_state)
+        return BoltzRankLoss(self.metric, self._value("weight"), self.n_samples, self.g, seed, self.redraw)
 
     def _scorer(self) -> Scorer:
         hidden, l2 = self._value("hidden"), self._value("l2")
