@@ -21,9 +21,11 @@ METHODS: dict[str, Callable[[int, bool], list[Any]]] = {
     "BoltzRank2": lambda seed, quick: [ranker(seed, quick, pairwise=True)],
     "BoltzRank1 on MAP": lambda seed, quick: [ranker(seed, quick, metric="map (letor)")],
     "BoltzRank2 on MAP": lambda seed, quick: [ranker(seed, quick, metric="map (letor)", pairwise=True)],
-    "AdaRank.NDCG": lambda seed, quick: [podium.AdaRank("ndcg@5", **SCALED)],
-    "AdaRank.MAP": lambda seed, quick: [podium.AdaRank("map", **SCALED)],
-    "FRank": lambda seed, quick: [podium.FRank(n_rounds=5 if quick else 30, **SCALED)],
+    "AdaRank.NDCG": lambda seed, quick: [podium.AdaRank("ndcg@5", direction=d, **SCALED) for d in ("up", "both")],
+    "AdaRank.MAP": lambda seed, quick: [podium.AdaRank("map", direction=d, **SCALED) for d in ("up", "both")],
+    "FRank": lambda seed, quick: [
+        podium.FRank(n_rounds=5 if quick else 30, direction=direction, **SCALED) for direction in ("up", "both")
+    ],
     "ListNet": lambda seed, quick: [podium.ListNet(l2=l2, **SCALED) for l2 in L2],
 }
 BOLTZ = tuple(name for name in METHODS if name.startswith("BoltzRank"))

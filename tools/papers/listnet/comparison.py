@@ -16,7 +16,7 @@ from ..machinery.run import Run
 
 CUTOFFS = range(1, 11)
 METRICS = (*(f"ndcg@{k}" for k in CUTOFFS), "map")
-RATES = (0.003, 0.03, 0.3)
+RATES = (0.003, 0.03, 0.3, 3.0, 30.0)
 SCALED = {"normalize": "minmax"}
 
 
@@ -30,8 +30,12 @@ def steps(preset: type, seed: int, quick: bool) -> list[Any]:
 METHODS: dict[str, Callable[[int, bool], list[Any]]] = {
     "ListNet": lambda seed, quick: steps(podium.ListNet, seed, quick),
     "RankNet": lambda seed, quick: steps(podium.RankNet, seed, quick),
-    "Ranking SVM": lambda seed, quick: [podium.RankSVM(l2=l2, **SCALED) for l2 in (1e-4, 1e-2, 1e-1, 1.0)],
-    "RankBoost": lambda seed, quick: [podium.RankBoost(n_rounds=n, **SCALED) for n in (10, 30, 100)],
+    "Ranking SVM": lambda seed, quick: [podium.RankSVM(l2=l2, **SCALED) for l2 in (1e-4, 1e-2, 1e-1, 1.0, 10.0)],
+    "RankBoost": lambda seed, quick: [
+        podium.RankBoost(n_rounds=n, direction=direction, **SCALED)
+        for direction in ("up", "both")
+        for n in ((5,) if quick else (10, 30, 100, 300))
+    ],
 }
 SEEDED = ("ListNet", "RankNet")
 PRINTED = {

@@ -18,7 +18,7 @@ from ..machinery.pictures import Picture
 from ..machinery.run import Run
 
 LOSSES = {"ListNet": ListNetLoss, "RankNet": RankNetLoss}
-RATES = (0.003, 0.03, 0.3)
+RATES = (0.03, 0.3, 3.0)
 EPOCHS = 100
 NAMES = ("ohsumed", "lightgbm-rank", "mslr")
 

@@ -100,12 +100,18 @@ def topologies(run: Run) -> Iterator[str | Verdict]:
 
 SCALED = {"normalize": "minmax"}
 BASELINES: dict[str, Callable[[bool], list[Any]]] = {
-    "RankBoost": lambda quick: [podium.RankBoost(n_rounds=n, **SCALED) for n in (10, 30, 100)],
+    "RankBoost": lambda quick: [
+        podium.RankBoost(n_rounds=n, direction=direction, **SCALED)
+        for direction in ("up", "both")
+        for n in ((5,) if quick else (10, 30, 100, 300))
+    ],
     "RankSVM": lambda quick: [podium.RankSVM(l2=l2, **SCALED) for l2 in (1e-4, 1e-2, 1e-1, 1.0)],
-    "FRank": lambda quick: [podium.FRank(n_rounds=5 if quick else 30, **SCALED)],
+    "FRank": lambda quick: [
+        podium.FRank(n_rounds=5 if quick else 30, direction=direction, **SCALED) for direction in ("up", "both")
+    ],
     "ListNet": lambda quick: [podium.ListNet(l2=l2, **SCALED) for l2 in (1e-4, 1e-3, 1e-2, 1e-1)],
-    "AdaRank-MAP": lambda quick: [podium.AdaRank("map", **SCALED)],
-    "AdaRank-NDCG": lambda quick: [podium.AdaRank("ndcg@5", **SCALED)],
+    "AdaRank-MAP": lambda quick: [podium.AdaRank("map", direction=d, **SCALED) for d in ("up", "both")],
+    "AdaRank-NDCG": lambda quick: [podium.AdaRank("ndcg@5", direction=d, **SCALED) for d in ("up", "both")],
 }
 OFFICIAL = {
     "RankBoost": (0.4977, 0.4726, 0.4502, 0.4356, 0.6048, 0.5446, 0.4955, 0.4403),
