@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from itertools import combinations
 from math import comb
 
@@ -91,6 +92,15 @@ def figure_2(run: Run) -> Iterator[str | Verdict]:
     yield Verdict("mh", exact["MH, ratio as printed"], f"distance up to {printed:.2f}; corrected {corrected:.1e}")
 
 
+@cache
+def trained_for_bias(data: Data) -> tuple[podium.Queries, np.ndarray, np.ndarray]:
+    """Return training queries with standardized features, these features, and the most probable weights, about."""
+    train = data.folds("ohsumed")[0].train
+    features = (train.features - train.features.mean(axis=0)) / np.maximum(train.features.std(axis=0), 1e-9)
+    train = train.with_features(features)
+    return train, features, podium.PMOP("geometric", normalize=None, l2=1e-2, max_iter=20).fit(train).coef_
+
+
 def contrastive_bias(data: Data, at: float, chain: str, steps: int, averaged: bool) -> dict[str, float]:
     """Return how far the expected step of contrastive divergence is from the gradient, over the gradient's norm.
 
@@ -98,12 +108,8 @@ def contrastive_bias(data: Data, at: float, chain: str, steps: int, averaged: bo
     maximize the likelihood of the geometric potential (penalty 10⁻²). The expectation is a mean over draws; what their
     number leaves of noise is subtracted from the squared distance.
     """
-    train = data.folds("ohsumed")[0].train
-    options = {"normalize": None, "l2": 1e-2, "max_iter": 20}
-    features = (train.features - train.features.mean(axis=0)) / np.maximum(train.features.std(axis=0), 1e-9)
-    train = train.with_features(features)
-    weights = at * podium.PMOP("geometric", **options).fit(train).coef_
-    scores = features @ weights
+    train, features, weights = trained_for_bias(data)
+    scores = features @ (at * weights)
 
     def slope(loss: PMOPLoss, epoch: int = 0) -> np.ndarray:
         bound = loss.bind(train.labels, train.offsets)

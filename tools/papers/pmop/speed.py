@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,7 +10,7 @@ import numpy as np
 from podium.losses import DavidsonLoss, ListMLELoss, PMOPLoss, RankNetLoss, RankRegressLoss
 
 from ..machinery.data import Data
-from ..machinery.judging import slope
+from ..machinery.judging import best_time, slope
 from ..machinery.page import FAILS, HOLDS, OPEN, Verdict, section, table
 from ..machinery.pictures import Picture
 from ..machinery.run import Run
@@ -35,12 +34,7 @@ def pass_time(data: Data, name: str, n: int, features: int) -> float:
     x = rng.standard_normal((n, features))
     weights, labels = rng.standard_normal(features) / np.sqrt(features), rng.integers(0, 5, n).astype(float)
     bound = LOSSES[name].bind(labels, [0, n])
-    best = np.inf
-    for _ in range(2 if data.quick else 30):
-        start = time.process_time()
-        x.T @ bound.value_and_gradient(x @ weights).d_scores
-        best = min(best, time.process_time() - start)
-    return 1000 * best
+    return best_time(lambda: x.T @ bound.value_and_gradient(x @ weights).d_scores, 2 if data.quick else 30)
 
 
 @section(
