@@ -32,7 +32,7 @@ class Picture:
         matplotlib.use("Agg")
         from matplotlib import pyplot
 
-        style = {"svg.hashsalt": "podium", "svg.fonttype": "path", "font.size": 9, "axes.grid": True}
+        style = {"svg.hashsalt": "podium", "svg.fonttype": "none", "font.size": 9, "axes.grid": True}
         style |= {"grid.color": "#e5e5e5", "axes.spines.top": False, "axes.spines.right": False}
         with matplotlib.rc_context(style):
             width, height = self.size
