@@ -130,7 +130,7 @@ def test_bayesian_search_learns_and_can_be_replayed():
 
 def test_without_optuna_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "optuna", None)
-    with pytest.raises(ModuleNotFoundError, match=r"pip install 'podium\[search\]'"):
+    with pytest.raises(ModuleNotFoundError, match=r"pip install 'podium-rank\[search\]'"):
         Search("bayes")
 
 

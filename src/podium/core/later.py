@@ -16,6 +16,16 @@ class _Later:
         return getattr(import_module(self._package), name)
 
 
+def required(module: str, package: str, what: str = "this") -> Any:
+    """Return an optional package; raise ImportError with what to install if it cannot be imported."""
+    try:
+        return import_module(module)
+    except ImportError as error:
+        missing = isinstance(error, ModuleNotFoundError)
+        reason = "is not installed" if missing else f"cannot be loaded here ({error})"
+        raise type(error)(f"{what} needs {module}, which {reason}: pip install {package}") from None
+
+
 if TYPE_CHECKING:
     import narwhals as narwhals
     import polars as polars

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from podium.core.later import required
 from podium.experiments.plan.methods import Setting, StudyMethod
 from podium.rankers.spaces import as_space
 
@@ -138,9 +139,7 @@ class BayesianSettings:
         return Setting(parameters, self._seed if self._method.takes_seed else None, self._asked - 1)
 
     def tell(self, setting: Setting, value: float) -> None:
-        import optuna
-
-        known = not math.isnan(value)
+        optuna, known = _optuna(), not math.isnan(value)
         state = optuna.trial.TrialState.COMPLETE if known else optuna.trial.TrialState.FAIL
         self._study.tell(self._pending, value if known else None, state=state)
         self._pending = None
@@ -151,10 +150,4 @@ def _generator(method: StudyMethod, seed: int) -> np.random.Generator:
 
 
 def _optuna() -> Any:
-    try:
-        import optuna
-    except ModuleNotFoundError:
-        raise ModuleNotFoundError(
-            "the search bayes needs Optuna, which is not installed: pip install 'podium-rank[search]'"
-        ) from None
-    return optuna
+    return required("optuna", "'podium-rank[search]'", "the search bayes")

@@ -4,6 +4,7 @@ import platform
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from typing import Any, Self
 
+from podium.core.later import required
 from podium.experiments.plan.code import code_digest
 from podium.experiments.plan.identity import package_versions
 from podium.experiments.plan.study import TRIAL
@@ -72,11 +73,7 @@ def open_cluster(where: Any, jobs: int | None = None) -> AbstractContextManager[
 
 def import_distributed() -> Any:
     """Return the package ``distributed``; raise ImportError with what to do if it is missing."""
-    try:
-        import distributed
-    except ImportError as error:
-        raise ImportError(f"clusters need Dask ({error}): pip install podium-rank[dask]") from None
-    return distributed
+    return required("distributed", "'podium-rank[dask]'", "work on a cluster")
 
 
 def versions() -> dict[str, str]:

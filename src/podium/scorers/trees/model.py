@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from podium.core.later import required
 from podium.core.parameters import require_choice
 from podium.data.indexed import IndexedQueries
 from podium.numerics.pool import LITTLE_WORK, n_threads
@@ -142,10 +143,4 @@ if hasattr(os, "register_at_fork"):
 
 def import_lightgbm() -> Any:
     """Return the package, which takes seconds to load; raise ImportError with what to do if it is missing."""
-    try:
-        import lightgbm
-    except ImportError as error:
-        raise ImportError(
-            f"boosted trees need LightGBM, which cannot be loaded here ({error}): pip install lightgbm"
-        ) from None
-    return lightgbm
+    return required("lightgbm", "lightgbm", "growing trees")
