@@ -15,6 +15,7 @@ from podium.experiments.run.outcomes import Result
 from podium.probabilities.boltzmann import LONGEST_EXACT
 from podium.probabilities.families import Family, family_of
 from podium.probabilities.tally import places
+from podium.rankers.fitted import FittedEstimator
 from podium.rankers.methods import METHODS, accepted
 
 if TYPE_CHECKING:
@@ -54,7 +55,8 @@ def _spread(name: str, facts: MethodFacts, result: Result) -> Spread | None:
     if facts.family == "own" or name not in METHODS or result.parameters is None:
         return None
     build = METHODS[name].build
-    loss = build(**accepted(build, {**facts.fixed, **result.parameters}))._loss()
+    ranker = build(**accepted(build, {**facts.fixed, **result.parameters}))
+    loss = ranker._loss() if isinstance(ranker, FittedEstimator) else None
     if loss is None or loss.n_parameters or loss.rankings in (None, "network"):
         return None
     try:
