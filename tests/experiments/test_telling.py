@@ -79,6 +79,12 @@ def test_without_a_listener_it_is_a_warning(stars):
     assert found.metrics == ["map", "ndcg@10"]  # none of those asked for tells: NDCG is added
 
 
+def test_a_search_warns_of_it_without_a_listener(stars):
+    with pytest.warns(UserWarning, match=r"map cannot tell|ndcg@10 chooses instead"):
+        found = podium.tune("listnet", stars, metric="map", space={"l2": [0.001, 0.1]}, folds=2)
+    assert found.tuning_.metric.name == "ndcg@10"
+
+
 def test_a_primary_metric_that_cannot_tell_is_an_error_and_nothing_at_all_stops(stars, one_grade):
     with pytest.raises(ValueError, match=rf"map {REASON}, so it cannot be the primary metric; ndcg@10"):
         podium.compare(stars, {"a": Feature()}, folds=3, jobs=1, primary="map")

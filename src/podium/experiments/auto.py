@@ -163,5 +163,8 @@ class _Lines(Silent):
     def note(self, text: str) -> None:
         print(f"[podium] {text}", file=sys.stderr)
 
+    def warn(self, text: str) -> None:
+        self.note(text)
+
     def finished(self, text: str, seconds_left: float | None = None) -> None:
         self.note(text)

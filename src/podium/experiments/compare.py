@@ -291,10 +291,7 @@ def explain_chosen(comparison: Comparison, runner: Runner) -> None:
 def tell(lines: Iterable[str], listener: Listener | None) -> None:
     """Say something that must not go unnoticed: as warnings, if nobody listens."""
     for line in lines:
-        if listener is None:
-            warnings.warn(line, stacklevel=3)
-        else:
-            warn(listener, line)
+        warn(listener or Silent(), line)
 
 
 def warn(listener: Listener, line: str) -> None:
@@ -303,7 +300,12 @@ def warn(listener: Listener, line: str) -> None:
 
 
 class Silent:
+    """Shows nothing but what must not go unnoticed."""
+
     def note(self, text: str) -> None: ...
+
+    def warn(self, text: str) -> None:
+        warnings.warn(text, stacklevel=4)
 
     def start(self, total: int, done: int) -> None: ...
 
