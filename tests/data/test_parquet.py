@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +12,7 @@ from pyarrow.parquet import write_table as write_parquet
 
 import podium
 from podium.data.io import parquet, parquet_process, parquet_reader
-from podium.data.io.parquet_footer import Chunk, checked_chunks
+from podium.data.io.parquet_footer import checked_chunks
 from podium.data.io.parquet_pages import check_pages
 from podium.data.io.tables import read_table
 
@@ -157,12 +156,14 @@ def chunks_of(path):
         return checked_chunks(file, path.stat().st_size)
 
 
-def test_files_without_checksums_are_not_read_twice(table) -> None:
-    """Only the start of each column, whatever its length."""
-    chunk = Chunk("a", 0, 0, 10**9)
-    file = io.BytesIO(table.read_bytes()[chunks_of(table)[0].start :])
-    check_pages(file, chunk)
-    assert file.tell() <= 4096
+@pytest.mark.parametrize("column", [0, 2])
+def test_files_without_checksums_are_not_read_twice(table, column) -> None:
+    """Only the start of each column, whatever its length, behind a dictionary if there is one."""
+    sound = chunks_of(table)[column]
+    with table.open("rb") as file:
+        check_pages(file, sound._replace(size=10**9))  # would be cut off
+        with pytest.raises(ValueError, match="damaged"):
+            check_pages(file, sound._replace(size=10**9, codec=2))
 
 
 def test_dates_that_polars_cannot_show_are_no_numbers(tmp_path) -> None:
@@ -171,3 +172,25 @@ def test_dates_that_polars_cannot_show_are_no_numbers(tmp_path) -> None:
     pl.DataFrame({"qid": [1, 1], "label": [0, 1], "day": days}).write_parquet(path)
     with pytest.raises(ValueError, match=r"t\.parquet: column 'day' holds Date, not numbers"):
         read_table(path)
+
+
+def test_a_page_that_contradicts_itself_about_missing_values_is_an_error(tmp_path) -> None:
+    """Polars goes by the number in its head, Arrow by the levels: 130 values, none of which is missing, or all."""
+    path = tmp_path / "t.parquet"
+    table = pyarrow.table({"qid": [1] * 130, "label": [0, 1] * 65, "a": [0.5, 0.25] * 65})
+    write_parquet(table, path, compression="none", data_page_version="2.0", write_statistics=False)
+    assert read_table(path).n_features == 1
+    content = path.read_bytes()
+    before, run_of_130_ones, after = content.rpartition(b"\x84\x02\x01")
+    path.write_bytes(before + run_of_130_ones[:2] + b"\0" + after)
+    with pytest.raises(ValueError, match=r"page of column 'a' is damaged: it says that more or fewer values are"):
+        read_table(path)
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.02, 0.5, 0.98, 1.0])
+def test_missing_values_in_pages_of_the_second_version(tmp_path, missing) -> None:
+    path, rng = tmp_path / "t.parquet", np.random.default_rng(0)
+    values = np.where(rng.random(1000) < missing, np.nan, np.arange(1000.0))
+    columns = {"qid": [1] * 1000, "label": [0, 1] * 500, "a": pyarrow.array(values, from_pandas=True)}
+    write_parquet(pyarrow.table(columns), path, data_page_version="2.0", data_page_size=500)
+    np.testing.assert_array_equal(read_table(path).features[:, 0], values)

@@ -30,7 +30,7 @@ EXTRA_MEMORY = 700 << 20
 """Bytes that reading small files may take beyond what the process has when it starts."""
 STUCK = 60.0
 """Seconds without a new file: a hang."""
-BATCH = {"parquet": 3000}
+BATCH = {"parquet": 1000}
 """Files per process; other kinds, which take less time: 9000."""
 
 
@@ -53,8 +53,8 @@ def main() -> int:
     while time.monotonic() < end:
         for name, total in totals.items():
             total.update(_batch(name, seed + batch, arguments.findings))
+            _print(totals, seed)
         batch += 1
-        _print(totals, seed)
     return int(any(set(total) - set(ACCEPTED) for total in totals.values()))
 
 

@@ -25,6 +25,7 @@ class Chunk(NamedTuple):
     """Where the values of a column in one group of rows are."""
 
     column: str
+    nested: bool
     codec: int
     start: int
     size: int
@@ -54,7 +55,7 @@ def _check(facts: dict[int, Any], size: int) -> list[Chunk]:
             if not 0 < first <= first + column[_PACKED_SIZE] <= size:
                 raise ValueError("its footer says that data are where the file has none")
             name = column[_PATH][0].decode("utf-8", "replace")
-            chunks.append(Chunk(name, column[_CODEC], first, column[_PACKED_SIZE]))
+            chunks.append(Chunk(name, len(column[_PATH]) > 1, column[_CODEC], first, column[_PACKED_SIZE]))
         needed = _BYTES_PER_VALUE * sum(max(column[_VALUES], n_rows) for column in columns)
         if n_rows < 0 or needed > allowed_bytes(size):
             raise ValueError(

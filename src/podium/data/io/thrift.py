@@ -32,12 +32,12 @@ class Thrift:
         if kind in (_TRUE, _FALSE, _BYTE):
             return self._byte()
         if kind == _BINARY:
-            return self._take(self._unsigned())
+            return self._take(self.unsigned())
         if kind == _DOUBLE:
             return self._take(8)
         if kind in (_LIST, _SET):
             head = self._byte()
-            n = head >> 4 if head >> 4 < 15 else self._unsigned()
+            n = head >> 4 if head >> 4 < 15 else self.unsigned()
             return [self._value(head & 15) for _ in range(self._fitting(n))]
         if kind == _STRUCT:
             return self.struct()
@@ -57,7 +57,8 @@ class Thrift:
         self.place += 1
         return self._content[self.place - 1]
 
-    def _unsigned(self) -> int:
+    def unsigned(self) -> int:
+        """Return a number of one byte per seven bits."""
         value = shift = 0
         while (byte := self._byte()) & 0x80:
             value |= (byte & 0x7F) << shift
@@ -67,5 +68,5 @@ class Thrift:
         return value | byte << shift
 
     def _signed(self) -> int:
-        value = self._unsigned()
+        value = self.unsigned()
         return (value >> 1) ^ -(value & 1)
