@@ -1,8 +1,9 @@
 """Advice in messages, in the words of the caller: Python's arguments, or the options of the command line."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from difflib import get_close_matches
 
 _command_line: ContextVar[bool] = ContextVar("command_line", default=False)
 
@@ -19,6 +20,12 @@ def for_the_command_line() -> Iterator[None]:
         yield
     finally:
         _command_line.reset(token)
+
+
+def did_you_mean(word: str, known: Iterable[str], cutoff: float = 0.6) -> str:
+    """Return a question for the end of a message, with the known words that look like this one; nothing if none do."""
+    near = get_close_matches(word, list(known), n=3, cutoff=cutoff)
+    return f" Did you mean {' or '.join(near)}?" if near else ""
 
 
 def advice(python: str, command_line: str) -> str:

@@ -2,13 +2,13 @@
 
 import sys
 from collections.abc import Iterable, Sequence
-from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
 
 from podium.core.later import narwhals
 from podium.core.texts import text_array
+from podium.core.wording import did_you_mean
 
 
 def is_frame(data: Any) -> bool:
@@ -40,8 +40,7 @@ def require_columns(table: Any, names: Iterable[str]) -> None:
     """Raise, listing the table's columns, if one of these names is not among them."""
     for name in names:
         if name not in table.columns:
-            near = get_close_matches(name, table.columns, n=1)
-            hint = f" Did you mean {near[0]!r}?" if near else ""
+            hint = did_you_mean(repr(name), map(repr, table.columns))
             raise ValueError(
                 f"there is no column {name!r}; the columns are {', '.join(map(repr, table.columns))}.{hint}"
             )

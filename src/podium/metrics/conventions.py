@@ -6,9 +6,10 @@ the list of facts that make the difference; every metric carries one and prints 
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+from podium.core.wording import did_you_mean
 
 __all__ = ["CONVENTIONS", "Convention", "convention"]
 
@@ -93,8 +94,7 @@ def convention(name: str | Convention) -> Convention:
         return name
     base, *changes = (part.strip() for part in name.split("+"))
     if base.lower() not in CONVENTIONS:
-        near = difflib.get_close_matches(base.lower(), CONVENTIONS, n=2)
-        meant = f" Did you mean {' or '.join(near)}?" if near else ""
+        meant = did_you_mean(base.lower(), CONVENTIONS)
         raise ValueError(f"no convention is called {base!r}; there are {', '.join(CONVENTIONS)}.{meant}")
     return replace(CONVENTIONS[base.lower()], **dict(_parse_change(change) for change in changes))
 

@@ -1,6 +1,5 @@
 """A metric is a value: a family, a cutoff and a convention."""
 
-import difflib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -9,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from podium.core.user_objects import import_user_object, is_user_object
+from podium.core.wording import did_you_mean
 from podium.data.remote import RemoteQueries
 from podium.metrics import families  # noqa: F401  (registers the built-in families)
 from podium.metrics.collapse import as_collapse
@@ -273,10 +273,9 @@ def _parse(text: str, rules: Convention) -> Metric:
 def _unknown(text: str, alias: str) -> str:
     if is_user_object(alias):
         return f"{text!r} is taken as a metric of your own only on the command line; pass the metric itself instead"
-    near = difflib.get_close_matches(alias, BY_NAME, n=3)
     forms = [f.named(None) for f in FAMILIES.values() if f.cutoff != "required"]
     forms += [f.named("k") for f in FAMILIES.values() if f.cutoff != "none"]
-    meant = f" Did you mean {' or '.join(near)}?" if near else ""
+    meant = did_you_mean(alias, BY_NAME)
     return (
         f"no metric is called {text!r}; there are {', '.join(forms)}, and those made with podium.metrics.define.{meant}"
     )

@@ -3,12 +3,13 @@
 A method is added to its table beside the class that implements it; there is no second list.
 """
 
-import difflib
 import inspect
 from collections import UserDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
+
+from podium.core.wording import did_you_mean
 
 Family = Literal["listwise", "pairwise", "pointwise", "factors", "floor"]
 Kind = Literal["weights", "network", "trees", "features", "factors"]
@@ -63,8 +64,7 @@ class MethodTable(UserDict[str, Method]):
     def find(self, name: str) -> Method:
         """Return the method of this name; raise ValueError, with the nearest names, if there is none."""
         if name not in self:
-            near = difflib.get_close_matches(name.lower(), self, n=3, cutoff=0.5)
-            meant = f" Did you mean {' or '.join(near)}?" if near else ""
+            meant = did_you_mean(name.lower(), self, cutoff=0.5)
             raise ValueError(f"no method named {name!r}; there are {', '.join(self)}.{meant}")
         return self[name]
 

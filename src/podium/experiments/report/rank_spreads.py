@@ -5,7 +5,7 @@ They follow from the scores that a run keeps, for built-in methods whose distrib
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -56,7 +56,7 @@ def _spread(name: str, facts: MethodFacts, result: Result) -> Spread | None:
         return None
     build = METHODS[name].build
     ranker = build(**accepted(build, {**facts.fixed, **result.parameters}))
-    loss = ranker._loss() if isinstance(ranker, FittedEstimator) else None
+    loss: Any = ranker._loss() if isinstance(ranker, FittedEstimator) else None
     if loss is None or loss.n_parameters or loss.rankings in (None, "network"):
         return None
     try:

@@ -1,12 +1,12 @@
 """Trees while they are grown by LightGBM."""
 
-import difflib
 import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
+from podium.core.wording import did_you_mean
 from podium.data.queries import Queries
 from podium.numerics.trees.lightgbm_text import bare_text, constant_text, divided_text, joined_text
 from podium.scorers.growing import GrowthStart, Machines
@@ -75,9 +75,7 @@ class TreeGrowth:
         known = [] if self.booster is None else re.findall(r"^\[(\w+):", self.booster.model_to_string(), re.MULTILINE)
         for name in names:
             if known and name not in known:
-                near = difflib.get_close_matches(name, known, n=3)
-                meant = f" Did you mean {' or '.join(near)}?" if near else ""
-                raise ValueError(f"LightGBM has no parameter whose main name is {name!r}.{meant}")
+                raise ValueError(f"LightGBM has no parameter whose main name is {name!r}.{did_you_mean(name, known)}")
 
     def close(self) -> None:
         if self.booster is not None and self._on_network:
