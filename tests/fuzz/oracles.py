@@ -37,7 +37,7 @@ def ratings(text: str) -> list[tuple[str, str, float]]:
     lines = [line for line in text.split("\n") if line.strip()]
     if not lines:
         return []
-    separator = next((s for s in ("\t", "::", ",", ";") if s in lines[0]), None)
+    separator = next((s for s in ("\t", "::", ",", ";") if s in lines[0].strip()), None)
     rows = [line.strip("\r").split(separator) for line in lines]
     try:
         float(rows[0][2])
