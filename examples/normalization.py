@@ -1,8 +1,9 @@
 """Features standardized over the training set against features rescaled within each query, on validation parts alone.
 
 In each fold every setting of a method's grid (``podium methods``) is trained on the training part. Half of the
-validation queries choose the setting, the other half judge it, both ways round; test parts are not read. The default of
-``podium train`` and ``podium compare`` is ``standard``, which a search engine can compute; this is what it costs.
+validation queries choose the setting, the other half judge it, both ways round; test parts are not read. ``standard``
+can be computed by a search engine, as can ``robust``, the default of ``podium train`` and ``podium compare``, which
+takes features with heavy tails as logarithms first; this is what not looking at the whole list costs.
 
     python examples/normalization.py OHSUMED [--mslr MSLR/train.txt] [--methods a,b,…]
 
