@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 
 import pytest
 
@@ -63,3 +64,24 @@ def test_nothing_is_written_after_an_error(podium_command, logged, tmp_path):
     assert result.code == 2
     assert "no query of the 15 logged documents is judged there" in result.err
     assert not (tmp_path / "data.csv").exists()
+
+
+def test_logarithms_that_an_exported_model_had_derived_are_left_out(podium_command, tmp_path):
+    """log_a, neglog_c and _log_e are made by the formulas of exports; log_b and log_c are only called so."""
+    logged, data = tmp_path / "logged.jsonl", tmp_path / "data.csv"
+    rows = []
+    for d in range(6):
+        a, b, c = 3.0 * d, float(d), d - 2.5
+        features = {"a": a, "b": b, "c": c, "log_a": math.log1p(a / 7), "log_b": d % 2, "d": 1.0, "log_c": math.sin(d)}
+        features["neglog_c"] = math.log1p(max(-c, 0.0) / 0.5)
+        features |= {"e": 2 * c, "_log_e": math.copysign(math.log1p(abs(2 * c) / 0.3), c)}
+        rows.append({"query": 1, "document": str(d), "features": features})
+    logged.write_text("\n".join(map(json.dumps, rows)))
+    (tmp_path / "qrels.txt").write_text("".join(f"1 0 {d} {d % 2}\n" for d in range(6)))
+    arguments = ["join", logged, "--judgments", tmp_path / "qrels.txt", "-o", data]
+    result = podium_command(*arguments)
+    assert "logarithms of other features: log_a, neglog_c, _log_e: left out; --keep-logarithms keeps them" in result.out
+    assert podium.read_table(data).feature_names == ("a", "b", "c", "log_b", "d", "log_c", "e")
+    assert json.loads(podium_command(*arguments, "--json").out)["features_left_out"] == ["log_a", "neglog_c", "_log_e"]
+    assert podium_command(*arguments, "--keep-logarithms").code == 0
+    assert podium.read_table(data).n_features == 10

@@ -17,7 +17,7 @@ another); in OpenSearch and Elasticsearch, a log or a named query called qid:ID.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from podium.cli import options, output
@@ -53,6 +53,10 @@ def configure(parser: options.Parser) -> None:
         type=float,
         default=0.0,
     )
+    parser.option(
+        "--keep-logarithms",
+        "keep features log_NAME that an exported model had the engine derive from others (default: leave them out)",
+    )
     parser.option("--json", "print the account as JSON")
     group = parser.add_argument_group("columns of a table of judgments (default: those with a usual name)")
     parser.option("--qid-column NAME", "query ids", group)
@@ -62,6 +66,7 @@ def configure(parser: options.Parser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     from podium.data import join_judgments, write_queries
+    from podium.data.io.derived import derived_logarithms, without_features
     from podium.data.io.logged import LogSource, read_log
 
     source = LogSource(
@@ -73,8 +78,9 @@ def run(arguments: argparse.Namespace) -> int:
     )
     names = arguments.feature_names and _names(arguments.feature_names)
     log = read_log(arguments.logged, source, names, arguments.missing)
+    derived = {} if names or arguments.keep_logarithms else derived_logarithms(log.queries)
     joined = join_judgments(
-        log.queries,
+        without_features(log.queries, derived) if derived else log.queries,
         arguments.judgments,
         unjudged=arguments.unjudged,
         qid=arguments.qid_column,
@@ -84,9 +90,9 @@ def run(arguments: argparse.Namespace) -> int:
     write_queries(joined.queries, arguments.out)
     names_file = _write_names(joined, arguments.out)
     if arguments.json:
-        output.print_json(_as_json(log, joined, arguments, names_file))
+        output.print_json(_as_json(log, joined, arguments, names_file, derived))
     else:
-        _print_account(log, joined, arguments, names_file)
+        _print_account(log, joined, arguments, names_file, derived)
     return 0
 
 
@@ -113,7 +119,9 @@ def _write_names(joined: Joined, out: str) -> str | None:
     return path
 
 
-def _print_account(log: Log, joined: Joined, arguments: argparse.Namespace, names_file: str | None) -> None:
+def _print_account(
+    log: Log, joined: Joined, arguments: argparse.Namespace, names_file: str | None, derived: Mapping[str, str]
+) -> None:
     queries = joined.queries
     print(f"{arguments.out}: {_count(queries.n_documents, 'document')} of {_count(len(queries), 'query', 'queries')}, "
           f"{_count(queries.n_features, 'feature')}, {joined.n_judged} judged")  # fmt: skip
@@ -135,9 +143,13 @@ def _print_account(log: Log, joined: Joined, arguments: argparse.Namespace, name
         print(f"features not logged for a document: {_count(log.n_missing, 'value')}, set to {arguments.missing:g}")
     if log.features_left_out:
         print(f"features not in {arguments.feature_names}: {_listed(list(log.features_left_out))}: left out")
+    if derived:
+        print(f"logarithms of other features: {_listed(list(derived))}: left out; --keep-logarithms keeps them")
 
 
-def _as_json(log: Log, joined: Joined, arguments: argparse.Namespace, names_file: str | None) -> dict[str, Any]:
+def _as_json(
+    log: Log, joined: Joined, arguments: argparse.Namespace, names_file: str | None, derived: Mapping[str, str]
+) -> dict[str, Any]:
     queries = joined.queries
     return {
         "data": arguments.out,
@@ -153,7 +165,7 @@ def _as_json(log: Log, joined: Joined, arguments: argparse.Namespace, names_file
         "judged_not_logged": [list(pair) for pair in joined.missing],
         "n_logged_again": log.n_repeated,
         "n_missing_values": log.n_missing,
-        "features_left_out": list(log.features_left_out),
+        "features_left_out": [*log.features_left_out, *derived],
     }
 
 
