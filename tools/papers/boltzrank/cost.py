@@ -13,7 +13,7 @@ from podium.losses import BoltzRankLoss, RankNetLoss
 from ..machinery.data import Data
 from ..machinery.judging import slope
 from ..machinery.page import FAILS, HOLDS, Verdict, section, table
-from ..machinery.pictures import Picture
+from ..machinery.pictures import Picture, mark
 from ..machinery.run import Run
 from ..machinery.timing import quickest
 
@@ -76,6 +76,7 @@ def cost(run: Run) -> Iterator[str | Picture | Verdict]:
         right.set_ylabel("scores of one list (ms)")
         for each in axes:
             each.set_xlabel("documents per list")
+            mark(each, lengths)
             each.legend(frameon=False)
 
     yield Picture("cost", "Time against the number of documents", draw, columns=2)

@@ -101,7 +101,7 @@ def off_logistic(_: Data, m: int, g: str) -> dict[str, float]:
     h = rank_weights(m, PAIR_WEIGHTS[g])
     rng = np.random.default_rng(0)
     gaps, chances = [], []
-    for scores in rng.normal(scale=3.0, size=(200, m)):
+    for scores in rng.normal(size=(200, m)):
         energy = h[ranks - 1] @ scores
         p = np.exp(energy.min() - energy)
         gaps.append(scores[0] - scores[1])
@@ -119,7 +119,7 @@ def off_logistic(_: Data, m: int, g: str) -> dict[str, float]:
 )
 def pair_probability(run: Run) -> Iterator[str | Verdict]:
     yield (
-        "By enumeration of all rankings, 200 score vectors N(0, 3²): the best logistic function of the difference of "
+        "By enumeration of all rankings, 200 score vectors N(0, 1): the best logistic function of the difference of "
         "two scores, and how far the Boltzmann distribution's probability is from it at most."
     )
     keys = [(m, g) for m in (2, 3, 4, 5) for g in ("sign", "linear", "logistic")]

@@ -15,7 +15,7 @@ from ..machinery.data import CONVENTIONS, Data
 from ..machinery.fitting import fold_of, n_folds
 from ..machinery.judging import difference, slope
 from ..machinery.page import FAILS, HOLDS, OPEN, Verdict, figure, section, table
-from ..machinery.pictures import Picture
+from ..machinery.pictures import Picture, mark
 from ..machinery.run import Run
 from ..machinery.timing import quickest
 
@@ -161,6 +161,7 @@ def pairs(run: Run) -> Iterator[str | Picture | Verdict]:
         for kind in kinds:
             axes.loglog(lengths, found[kind], "o-", label=kind)
         axes.set_xlabel("documents")
+        mark(axes, lengths)
         axes.set_ylabel("ms")
         axes.legend(frameon=False)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -33,7 +33,7 @@ class Picture:
         from matplotlib import pyplot
 
         style = {"svg.hashsalt": "podium", "svg.fonttype": "none", "font.size": 9, "axes.grid": True}
-        style |= {"grid.color": "#e5e5e5", "axes.spines.top": False, "axes.spines.right": False}
+        style |= {"grid.color": "#e5e5e5", "axes.axisbelow": True, "axes.spines.top": False, "axes.spines.right": False}
         with matplotlib.rc_context(style):
             width, height = self.size
             drawn, axes = pyplot.subplots(
@@ -45,3 +45,9 @@ class Picture:
                 drawn.savefig(file, format="svg", metadata={"Date": None})  # same figures, same file
             pyplot.close(drawn)
         return f"![{self.caption}](images/{path.name})\n\n*{self.caption}*"
+
+
+def mark(axis: Any, places: Sequence[float]) -> None:
+    """Mark a logarithmic x axis at these places only, by plain numbers."""
+    axis.set_xticks(list(places), [f"{place:g}" for place in places])
+    axis.minorticks_off()

@@ -33,6 +33,9 @@ PAPER = Paper(
         ),
         ("Figures 1(a), 2, 3", "example networks and order graphs"): "drawings: nothing to compute",
         ("Figure 4, MHR-BC", "one of the seven baselines"): "not in Podium; its official figures are in the table",
+        ("§2", "conditional independence: A of B given C if no path between them passes through C"): (
+            "refers to another paper; preferences are never conditioned on each other's exact margins"
+        ),
         ("§2", "inference by message passing (derivative-sum-product)"): (
             "refers to another paper; learning needs the joint probability only"
         ),

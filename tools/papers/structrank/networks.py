@@ -76,8 +76,22 @@ def marginals(_: Data, topology: str, function: str) -> dict[str, float]:
     return {"joint": network.holds(edges[:2], network=edges), "product": one * other, "alone": one, "limit": limit}
 
 
+def rectangles(_: Data, w1: float, w2: float) -> float:
+    """Return the least probability of 2,000 random rectangles under the sigmoid with these weights."""
+    rng = np.random.default_rng(0)
+    low = rng.normal(scale=2.0, size=(2000, 2))
+    high = low + rng.exponential(size=(2000, 2))
+
+    def f(r: np.ndarray, s: np.ndarray) -> np.ndarray:
+        return np.asarray(1 / (1 + np.exp(-w1 * r) + np.exp(-w2 * s)))
+
+    (a, b), (c, d) = low.T, high.T
+    return float((f(c, d) - f(a, d) - f(c, b) + f(a, b)).min())
+
+
 @section(
     "Marginals and independence",
+    valid=("§4, Eq. 9", "the sigmoid with w1, w2 > 0 is a distribution function"),
     independent=("§2", "variables that share no function are marginally independent"),
     marginal=("§2", "to sum out variables is to let them grow without bound: constant time"),
     dependent=("§3.1", "preferences that share a function are marginally dependent"),
@@ -88,6 +102,9 @@ def properties(run: Run) -> Iterator[str | Verdict]:
     rows = [[f"{topology}, {function}", *found[topology, function].values()] for topology, function in keys]
     yield "Three preferences of six documents, w1 = .7, w2 = 1.4: the joint probability of two of them."
     yield table(["", "both", "product of the two", "the first alone", "limit of all three"], rows)
+    right, wrong = run.result(rectangles, 0.7, 1.4), run.result(rectangles, 0.7, -1.4)
+    said = f"least probability of a rectangle {right:.1e}; with w2 < 0 it would be {wrong:.2f}"
+    yield Verdict("valid", HOLDS if right >= 0 > wrong else FAILS, said)
     apart = max(abs(found[key]["joint"] - found[key]["product"]) for key in keys if key[0] == "none")
     yield Verdict("independent", HOLDS if apart < 1e-9 else FAILS, f"unconnected: equal to {apart:.0e}")
     off = max(abs(each["alone"] - each["limit"]) for each in found.values())

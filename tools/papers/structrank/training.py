@@ -16,7 +16,7 @@ from ..machinery.data import Data
 from ..machinery.fitting import fold_of, n_folds
 from ..machinery.judging import slope
 from ..machinery.page import FAILS, HOLDS, OPEN, Verdict, figure, section, table
-from ..machinery.pictures import Picture
+from ..machinery.pictures import Picture, mark
 from ..machinery.run import Run
 from ..machinery.timing import quickest
 from .open_questions import linear
@@ -136,6 +136,7 @@ def learning_time(run: Run) -> Iterator[str | Picture | Verdict]:
         for kind in KINDS:
             axes.loglog(list(found[kind]), list(found[kind].values()), "o-", label=kind)
         axes.set_xlabel("documents")
+        mark(axes, lengths)
         axes.set_ylabel("ms")
         axes.legend(frameon=False)
 
