@@ -117,3 +117,11 @@ def test_a_long_name(tmp_path) -> None:
     with atomic_write(path) as file:
         file.write("a")
     assert path.read_text() == "a"
+
+
+def test_a_full_disk_that_polars_meets_names_the_path(tmp_path):
+    """Its errors have a number only in their text."""
+    with pytest.raises(OSError, match=r"\[Errno 28\] No space left on device: '.*data\.txt'"):  # noqa: SIM117
+        with atomic_write(tmp_path / "data.txt"):
+            raise OSError("No space left on device (os error 28)")
+    assert list(tmp_path.iterdir()) == []

@@ -20,6 +20,7 @@ _YOUNG = 60.0
 _LONGEST = 100
 """Characters of a file's name in that of its temporary file: names of more than 255 bytes are impossible."""
 _looked_through: set[Path] = set()
+_ERROR_OF_RUST = re.compile(r"\(os error (\d+)\)")
 
 
 @contextmanager
@@ -54,9 +55,19 @@ def atomic_write(path: str | os.PathLike[str], mode: str = "w") -> Iterator[IO[A
         if temporary is not None:
             with suppress(OSError):
                 temporary.unlink()
-        if isinstance(error, OSError) and error.errno is not None and error.filename in (None, str(temporary)):
-            error.filename = str(path)  # "No space left on device" does not say where
+        if isinstance(error, OSError) and error.filename in (None, str(temporary)):
+            _name(error, path)
         raise
+
+
+def _name(error: OSError, path: Path) -> None:
+    """Have an error say which file it is about: "No space left on device" does not say where."""
+    of_rust = _ERROR_OF_RUST.search(str(error)) if error.errno is None else None  # polars has the number in its text
+    if of_rust is not None:
+        error.errno = int(of_rust[1])
+        error.strerror = os.strerror(error.errno)
+    if error.errno is not None:
+        error.filename = str(path)
 
 
 def _sync_folder(folder: Path) -> None:
