@@ -3,10 +3,10 @@
     python benchmarks/feature_boosting.py [--queries 200] [--documents 100] [--features 25] [--rounds 20]
 
 RankLib, the usual implementation, is Java: see benchmarks/ranklib.py. The peer is a straightforward NumPy program:
-weights of all pairs of a query as a matrix, thresholds from the same bins, each feature's histogram by ``np.bincount``; for
-AdaRank it is our own metric of each feature, recomputed in each round. Both choose the same rules, which is checked.
-Everything is called once before it is timed; best of the repeats; preparation (bins, groups, the table of features'
-metrics) is part of both times.
+weights of all pairs of a query as a matrix, thresholds from the same bins, each feature's histogram by
+``np.bincount``; for AdaRank it is our own metric of each feature, recomputed in each round. Both choose the same
+rules, which is checked. Everything is called once before it is timed; best of the repeats; preparation (bins, groups,
+the table of features' metrics) is part of both times.
 """
 
 from __future__ import annotations
