@@ -8,6 +8,7 @@ import sys
 import time
 from math import sqrt
 from pathlib import Path
+from threading import Lock
 
 import pytest
 
@@ -61,8 +62,39 @@ def test_a_worker_killed_while_idle_is_replaced(two_workers):
 
 def test_what_cannot_be_sent_is_said(two_workers):
     with pytest.raises(ValueError, match=r"mine cannot be sent to a worker process.*use jobs=1"):
-        list(two_workers.outcomes([Task("mine", lambda: 1)]))
+        list(two_workers.outcomes([Task("mine", Lock().__enter__)]))
     two_workers._workers[0].task = None  # the pool is not used again after an error; this test module does
+
+
+def test_what_was_defined_on_the_spot_is_sent_with_its_code(two_workers):
+    class Counter:
+        start = 40
+
+        def plus(self, n):
+            return type(self), self.start + n
+
+    ((_, (found, value)),) = two_workers.outcomes([Task("mine", Counter().plus, (2,))])
+    assert value == 42
+    assert found is Counter  # on its way back it is recognized
+
+
+def test_an_outcome_that_cannot_be_sent_is_a_failure(two_workers):
+    ((_, outcome),) = two_workers.outcomes([Task("lock", Lock)])
+    assert isinstance(outcome, Failure)
+    assert "lock" in outcome.error
+
+
+def test_classes_of_a_notebook_reach_workers():
+    """Code given on the command line has no file that workers could import, as in a notebook."""
+    code = """
+from podium.experiments.run.workers import Task, Workers
+class Mine:
+    def answer(self): return 42
+with Workers(2) as workers:
+    print([outcome for _, outcome in workers.outcomes([Task(0, Mine().answer)])])
+"""
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert result.stdout == "[42]\n", result.stderr
 
 
 def test_tasks_are_taken_only_when_a_worker_is_free(two_workers):

@@ -315,6 +315,11 @@ class Queries:
         copy.__dict__.update(changes)
         return copy
 
+    def _repr_html_(self) -> str:
+        from podium.data.notebook import html
+
+        return html(self)
+
     def __repr__(self) -> str:
         labels = "no labels" if self._labels is None else f"{len(np.unique(self._labels))} grades"
         labels = labels if self.preferences is None else f"{len(self.preferences)} preferences"

@@ -130,9 +130,11 @@ def _measure_part(part: Queries, scores: np.ndarray, metrics: Sequence[Metric]) 
     return measure(metrics, part.group(np.asarray(scores)), part.labels, part.offsets, part.document_ids, lists.name)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Evaluation:
     """Metrics of one ranking of many queries.
+
+    Printing it gives a table, notebooks show one with intervals, and :meth:`plot` draws it.
 
     A query that has no value (NaN) for a metric is left out of that metric's mean; printing says how many were.
     """
@@ -203,6 +205,32 @@ class Evaluation:
         intervals = {name: self.interval(name, level) for name in self.per_query}
         shown = {name: f"[{low:.4f}, {high:.4f}]" for name, (low, high) in intervals.items()}
         return self._render(f", mean and {100 * level:g} % bootstrap interval", shown)
+
+    def plot(self, metric: str | Metric | None = None, ax: Any = None) -> Any:
+        """Draw the means of all metrics with their intervals; of one metric, a histogram of the queries' values.
+
+        Parameters
+        ----------
+        metric : str or Metric, optional
+        ax : matplotlib Axes, optional
+            Where to draw; by default in a new figure. Needs the extra ``report``.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
+        from podium.metrics.notebook import plot
+
+        return plot(self, None if metric is None else self._key(metric), ax)
+
+    def _repr_html_(self) -> str:
+        from podium.metrics.notebook import html
+
+        return html(self)
+
+    def __repr__(self) -> str:
+        means = ", ".join(f"{self.metrics[name]} {value:.4f}" for name, value in self.mean.items())
+        return f"Evaluation({len(self.qids)} queries: {means})"
 
     def __str__(self) -> str:
         return self._render("", {})

@@ -249,6 +249,11 @@ class Ratings:
         ratings.__dict__ = dict(zip(cls.__annotations__, (offsets, item, values, None, users, items, 0), strict=True))
         return ratings
 
+    def _repr_html_(self) -> str:
+        from podium.ratings.notebook import html
+
+        return html(self)
+
     def __repr__(self) -> str:
         merged = f", {self.n_duplicates} duplicates merged" if self.n_duplicates else ""
         return f"Ratings({len(self)} ratings, {self.n_users} users, {self.n_items} items{merged})"

@@ -145,9 +145,12 @@ class Problem:
         return model
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Convergence:
-    """How a training run ended."""
+    """How a training run ended, with its curves.
+
+    Printing it says so in a line, notebooks show the curves, and :meth:`plot` draws them.
+    """
 
     converged: bool | None
     """True: the optimum was reached, or the validation metric stopped improving. None: it was not tested."""
@@ -172,6 +175,35 @@ class Convergence:
     def from_dict(cls, values: dict[str, Any]) -> Convergence:
         plain: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in values.items()}
         return cls(**plain)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the loss by iteration, and the validation metric with the iteration that was kept, if there is one.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; by default in a new figure. Needs the extra ``report``.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
+        from podium.training.notebook import plot
+
+        return plot(self, ax)
+
+    def _repr_html_(self) -> str:
+        from podium.training.notebook import html
+
+        return html(self)
+
+    def __repr__(self) -> str:
+        return f"Convergence({self})"
+
+    def __str__(self) -> str:
+        from podium.training.notebook import summary
+
+        return summary(self)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from podium.experiments.plan.configuration import Configuration
 from podium.experiments.plan.external import EXTERNAL
 from podium.experiments.plan.rehearsal import REHEARSAL, pick
 from podium.experiments.report.page import page
-from podium.experiments.result import frames, statistics
+from podium.experiments.result import frames, notebook, statistics
 from podium.experiments.result.latex import latex
 from podium.experiments.result.published import PublishedTable, for_comparison
 from podium.experiments.result.runs import write_runs
@@ -312,6 +312,25 @@ class Comparison:
         _written(self.trials.write_csv(), folder / "trials.csv")
         write_runs(self, folder / "runs")
         self.to_html(folder / "report.html")
+
+    def plot(self, metric: str | None = None, ax: Any = None) -> Any:
+        """Draw the mean of each method with its interval, the best at the top.
+
+        Parameters
+        ----------
+        metric : str, optional
+            By default the primary one.
+        ax : matplotlib Axes, optional
+            Where to draw; by default in a new figure. Needs the extra ``report``.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
+        return notebook.plot(self, metric, ax)
+
+    def _repr_html_(self) -> str:
+        return notebook.html(self)
 
     def __str__(self) -> str:
         return plain_text(self)

@@ -92,8 +92,8 @@ def markdown(comparison: Comparison) -> str:
     for row in comparison.rows:
         cells = []
         for name in comparison.metrics:
-            cell = _cell(comparison, row, name).strip()
-            cells.append(f"**{cell}**" if comparison.leads(row, name) else cell)
+            text = cell(comparison, row, name).strip()
+            cells.append(f"**{text}**" if comparison.leads(row, name) else text)
         last = f"failed: {row.failures[0].error}" if row.failures else row.chosen
         lines.append(_pipe_row([row.method, *cells, seconds(row.seconds), last]))
     lines += ["", *(f"{_safe(line)}  " for line in notes(comparison)), ""]
@@ -115,16 +115,20 @@ def renderables(comparison: Comparison, width: int) -> list[RenderableType]:
     parts: list[RenderableType] = [table, *(Text(line, style="dim") for line in notes(comparison))]
     for paired in paired_tables(comparison, exact=True):
         parts += [Text(), _rich_published(paired), Text(paired.note, style="dim")]
-    lists = {
-        "Chosen on validation (number of folds)": [f"{r.method}: {r.chosen}" for r in comparison.rows if r.chosen],
-        "Warnings": warning_lines(comparison),
-        "Failed": [f"{r.method}, {failed.fold}: {failed.error}" for r in comparison.rows for failed in r.failures],
-    }
-    for heading, lines in lists.items():
+    for heading, lines in below(comparison).items():
         if lines:
             parts.append(Text(f"\n{heading}", style="bold red" if heading == "Failed" else "bold"))
             parts.extend(Text(f"  {line}") for line in lines)
     return parts
+
+
+def below(comparison: Comparison) -> dict[str, list[str]]:
+    """Return the lines that follow the table by their heading: choices, warnings, failures."""
+    return {
+        "Chosen on validation (number of folds)": [f"{r.method}: {r.chosen}" for r in comparison.rows if r.chosen],
+        "Warnings": warning_lines(comparison),
+        "Failed": [f"{r.method}, {failed.fold}: {failed.error}" for r in comparison.rows for failed in r.failures],
+    }
 
 
 def _rich_table(comparison: Comparison, with_interval: Sequence[str]) -> Table:
@@ -134,7 +138,7 @@ def _rich_table(comparison: Comparison, with_interval: Sequence[str]) -> Table:
     for row in comparison.rows:
         cells = [
             Text(
-                _cell(comparison, row, name, interval=name in with_interval),
+                cell(comparison, row, name, interval=name in with_interval),
                 style="bold" if comparison.leads(row, name) else "",
             )
             for name in comparison.metrics
@@ -215,7 +219,8 @@ def seconds(value: float) -> str:
     return f"{value:.0f}" if value >= 100 else f"{value:.1f}" if value >= 1 else f"{value:.2f}"
 
 
-def _cell(comparison: Comparison, row: MethodSummary, metric: str, *, interval: bool = True) -> str:
+def cell(comparison: Comparison, row: MethodSummary, metric: str, *, interval: bool = True) -> str:
+    """Return the figure of a method, with half of its interval and its mark on the primary metric."""
     estimate = row.estimates.get(metric)
     if estimate is None:
         return "failed"

@@ -18,7 +18,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing import connection, context, get_context, parent_process
 from pathlib import Path
-from pickle import PicklingError
 from typing import Any, Self
 
 from podium.core.wording import advice
@@ -150,10 +149,11 @@ class _Worker:
             theirs.close()
         self.task = task
         try:
-            self.pipe.send(task)
-        except (PicklingError, AttributeError, TypeError) as error:
+            message = packed(task)
+        except Exception as error:  # whatever the parts of the task raise
             alone = advice("jobs=1", "--jobs 1")
             raise ValueError(f"{task.tag} cannot be sent to a worker process: {error}; use {alone}") from None
+        self.pipe.send_bytes(message)
 
     def receive(self) -> bool:
         """Take in what the process sent; True if that was the outcome of its task, not only that it is up."""
@@ -200,7 +200,25 @@ def _serve(pipe: connection.Connection) -> None:
         except Exception as error:  # such as a class that cannot be imported here
             pipe.send(("outcome", failure(error)))
             continue
-        pipe.send(("outcome", attempt(task)))
+        pipe.send_bytes(_packed_outcome(attempt(task)))
+
+
+def _packed_outcome(outcome: Any) -> bytes:
+    try:
+        return packed(("outcome", outcome))
+    except Exception as error:
+        return packed(("outcome", failure(error)))
+
+
+def packed(message: Any) -> bytes:
+    """Return a message between our own processes, which is never stored, as bytes that ``Connection.recv`` takes.
+
+    A class or function that the other process could not import, because it was defined in a notebook, in the script
+    that was started or inside a function, is sent with its code.
+    """
+    import cloudpickle
+
+    return bytes(cloudpickle.dumps(message))
 
 
 def attempt(task: Task) -> Any:

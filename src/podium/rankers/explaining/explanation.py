@@ -36,7 +36,7 @@ class Explained:
         return f"{self.name} ({place}score {self.score:.6g})"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Explanation:
     """Contributions of features to the difference between the scores of two documents, or of one and its list's mean.
 
@@ -117,6 +117,9 @@ class Explanation:
 
     def __str__(self) -> str:
         return self.to_text()
+
+    def __repr__(self) -> str:
+        return f"Explanation({self.title})"
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values, for JSON."""
