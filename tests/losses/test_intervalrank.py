@@ -171,3 +171,12 @@ def test_settings_are_checked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(intervalrank, "MAX_WORK", 8)
     with pytest.raises(ValueError, match="query number 0 has 3 different labels on 3 documents, too many"):
         IntervalRankLoss().bind(labels, offsets)
+
+
+def test_barriers_end_where_rounding_hides_what_a_step_promises() -> None:
+    """Many lists with equal scores, as trees give them: on rare ones Newton's steps went on in vain and gave NaN."""
+    rng = np.random.default_rng(44)
+    lists = [(np.round(rng.standard_normal(40) * 0.05, 3), rng.integers(0, 3, 40).astype(float)) for _ in range(400)]
+    scores, labels = (np.concatenate(part) for part in zip(*lists, strict=True))
+    found = IntervalRankLoss(barrier=64.0).value_and_gradient(scores, labels, np.arange(0, len(scores) + 1, 40))
+    assert np.isfinite(found.value)

@@ -38,7 +38,8 @@ def difference(a: Any, b: Any) -> str:
     """Return the mean difference with its interval and the p of its test."""
     a, b = np.asarray(a), np.asarray(b)
     low, high = bootstrap_interval(a - b)
-    return f"{np.mean(a - b):+.4f} ({low:+.4f} to {high:+.4f}), p {randomization_test(a, b):.3f}"
+    p = randomization_test(a, b)
+    return f"{np.mean(a - b):+.4f} ({low:+.4f} to {high:+.4f}), p {'< 0.001' if p < 0.001 else f'{p:.3f}'}"
 
 
 def verdict_of(a: Any, b: Any) -> str:

@@ -72,13 +72,10 @@ def fit_films(data: Data, n: int, method: str, trainer: str, seed: int) -> dict[
 def wanted(seeds: tuple[int, ...], given: tuple[int, ...]) -> Iterator[tuple[int, str, str, int]]:
     for n in given:
         for seed in seeds:
-            for trainer in TRAINERS:
-                yield from (
-                    (n, method, trainer, seed)
-                    for method in LOSSES
-                    if (method, trainer) != ("PMOP geometric", "L-BFGS")  # n³ per list, in every iteration
-                )
+            yield from ((n, method, how, seed) for how in TRAINERS for method in LOSSES if method != "PMOP geometric")
             yield from ((n, method, "", seed) for method in COFIRANK)
+    # n³ per list, in every iteration: last, and not by L-BFGS
+    yield from ((n, "PMOP geometric", TRAINERS[0], seed) for n in given for seed in seeds)
 
 
 @section(

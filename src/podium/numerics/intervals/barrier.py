@@ -59,6 +59,8 @@ def solve_with_barrier(grades: SortedGrades, barrier: float, tolerance: float, l
             if _cost(trial, grades, 1.0 / mu, slope, own, tie) <= cost - 0.1 * size * promise:
                 break
             size *= 0.5
+        # Only a tiny part of the step lowers the cost, and next to nothing is promised: rounding hides the rest.
+        settled = settled or (size < 1e-3 and promise <= 1e-9 * (1.0 + abs(cost)))
         x, trial = trial, x
         if mu < barrier:
             if settled or promise <= 1.0 / mu:  # near enough to the path of optima to go on along it
