@@ -20,22 +20,22 @@ from .machinery.run import Run
 
 RANKERS: dict[str, Callable[[int], Any]] = {
     "PMOP, arithmetic": lambda seed: podium.PMOP(random_state=seed),
-    "PMOP, geometric": lambda seed: podium.PMOP("geometric", random_state=seed),
     "PairTies, Davidson": lambda seed: podium.PairTies("davidson", random_state=seed),
     "PairTies, Rao-Kupper": lambda seed: podium.PairTies("rao-kupper", random_state=seed),
     "ListMLE": lambda seed: podium.ListMLE(random_state=seed),
     "ListNet": lambda seed: podium.ListNet(random_state=seed),
     "BoltzRank": lambda seed: podium.BoltzRank(random_state=seed),
     "SoftRank": lambda seed: podium.SoftRank(random_state=seed),
+    "PMOP, geometric": lambda seed: podium.PMOP("geometric", random_state=seed),
 }
 SEEDED = ("BoltzRank", "SoftRank")
 FACTORS: dict[str, Any] = {
     "PMOP, arithmetic": PMOPLoss(),
-    "PMOP, geometric": PMOPLoss("geometric"),
     "Davidson": DavidsonLoss(),
     "Rao-Kupper": RaoKupperLoss(),
     "Plackett-Luce": ListMLELoss(),
     "ListNet": ListNetLoss(),
+    "PMOP, geometric": PMOPLoss("geometric"),
 }
 TIES = ("PMOP, arithmetic", "PMOP, geometric", "PairTies, Davidson", "PairTies, Rao-Kupper", "Davidson", "Rao-Kupper")
 """Models in which a tie has a probability."""
