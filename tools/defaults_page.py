@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
 
 from podium.experiments.result.comparison import Comparison
+from podium.experiments.run.outcomes import Result
 from podium.experiments.run.store import FILE
 from podium.metrics.significance import bootstrap_interval, randomization_test
 
@@ -154,19 +156,31 @@ def _tuned(found: Found, metric: str, budget: int) -> Iterator[str]:
         return
     yield f"## Tuned minus default, {metric}\n"
     yield (
-        f"Each preset at the best, on the validation part, of {budget} settings drawn from its search space; 95 % "
-        "intervals of the difference by bootstrap over queries.\n"
+        f"Each preset at the best, on the validation part of each fold, of its default and {budget} settings drawn from "
+        "its search space; 95 % intervals of the difference by bootstrap over queries.\n"
     )
     header = ["preset", *names]
     rows: dict[str, dict[str, str]] = {}
     for name in names:
-        default = _defaults(found, name, metric)
-        tuned = [item for kind in KINDS for item in _values(found, name, f"tuned {kind}", metric).items()]
-        for method, values in tuned:
-            base = default.get(method.removesuffix(" tuned"))
-            if method.endswith(" tuned") and base is not None:
-                rows.setdefault(method.removesuffix(" tuned"), {})[name] = _difference(values, base)
+        default, results = _defaults(found, name, metric), _results(found, name, *KINDS, *_TUNED)
+        for method in (tuned.removesuffix(" tuned") for tuned in results if tuned.endswith(" tuned")):
+            if method in default:
+                best = _best_by_validation([*results[method], *results[f"{method} tuned"]], metric)
+                rows.setdefault(method, {})[name] = _difference(best, default[method])
     yield _table(header, [[method, *(cells.get(name, "") for name in names)] for method, cells in rows.items()]) + "\n"
+
+
+_TUNED = tuple(f"tuned {kind}" for kind in KINDS)
+
+
+def _results(found: Found, name: str, *parts: str) -> dict[str, list[Result]]:
+    """Return what methods reached on each fold, in all of the parts that were computed."""
+    by_method: dict[str, list[Result]] = {}
+    for part in parts:
+        if part in found[name]:
+            for result in found[name][part].results:
+                by_method.setdefault(result.method, []).append(result)
+    return by_method
 
 
 def _normalizations(found: Found, metric: str) -> Iterator[str]:
@@ -195,7 +209,7 @@ def _auto(found: Found, metric: str) -> Iterator[str]:
     rows = []
     for name in names:
         chosen = _values(found, name, "auto", metric)
-        best = _best_by_validation(found, name, metric)
+        best = _best_by_validation(chain(*_results(found, name, *KINDS).values()), metric)
         cells = [f"{np.nanmean(v):.4f}" for v in [*_of(chosen, CHOOSERS), best] if len(v)]
         rows.append([name, *cells, _difference(chosen["auto"], best), _difference(chosen["auto"], chosen["LightGBM"])])
     header = ["set", *CHOOSERS, "best by validation", "auto − best by validation", "auto − LightGBM"]
@@ -209,14 +223,13 @@ def _of(values: Mapping[str, np.ndarray], names: Sequence[str]) -> list[np.ndarr
     return [values[name] for name in names]
 
 
-def _best_by_validation(found: Found, name: str, metric: str) -> np.ndarray:
-    """Return the values of the preset that is best on the validation part of each fold."""
+def _best_by_validation(results: Iterable[Result], metric: str) -> np.ndarray:
+    """Return the values of what is best on the validation part of each fold; among equals, of the first."""
     best: dict[str, tuple[float, list[float]]] = {}
-    parts = [found[name][part] for part in KINDS if part in found[name]]
-    for result in (result for comparison in parts for result in comparison.results):
+    for result in results:
         if result.validation is not None and result.validation > best.get(result.fold, (-1.0, []))[0]:
             best[result.fold] = result.validation, result.per_query[metric]
-    return np.concatenate([np.asarray(best[fold][1], float) for fold in parts[0].folds])
+    return np.concatenate([np.asarray(best[fold][1], float) for fold in sorted(best)])
 
 
 def _test(found: Found, metrics: Sequence[str]) -> Iterator[str]:

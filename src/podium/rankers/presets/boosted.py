@@ -201,7 +201,8 @@ class IntervalRank(BoostedPreset):
         Cost of the width of a grade's interval, the paper's λ2.
     regression : float
         Weight of squared errors on the targets, the paper's λ3; above 0, this is its IntervalRank_Reg. The paper's
-        plain form, called ``intervalrank`` in comparisons, is 0; the default is the best of six values on two sets.
+        plain form, called ``intervalrank`` in comparisons, is 0 (with ``separation=100``); the default is the best of
+        six values on two sets.
     targets : None, "identity" or a sequence
         2^grade − 1, the grade, or a number for each of the grades 0, 1, 2, …
     barrier : float, optional
@@ -261,14 +262,14 @@ _WITH_REGRESSION = partial(GBRank, regression=0.1), "GBRank with a regression te
 METHODS.add_variant("gbrank", "gbrank-reg", *_WITH_REGRESSION, reference=_MOON, grid=REGRESSION)
 METHODS.add(
     "intervalrank",
-    partial(IntervalRank, regression=0.0),
+    partial(IntervalRank, separation=100.0, regression=0.0),
     "boosted trees, grades in separate intervals",
     _MOON,
     "listwise",
     {**FEW_LEAVES, "separation": LogUniform(0.1, 1.0, 10.0, 100.0, 1000.0)},
     **ON_TREES,
 )
-_WITH_REGRESSION = partial(IntervalRank, separation=10.0, regression=0.1), "IntervalRank with a regression term"
+_WITH_REGRESSION = partial(IntervalRank, separation=100.0, regression=0.1), "IntervalRank with a regression term"
 METHODS.add_variant("intervalrank", "intervalrank-reg", *_WITH_REGRESSION, grid=REGRESSION)
 METHODS.add_variant(
     "intervalrank",
