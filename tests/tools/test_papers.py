@@ -73,6 +73,9 @@ def test_a_page_of_stored_results_says_what_is_not_computed(tmp_path):
     assert "Before any result." in page
     assert "*Not computed yet: 1 of 2 results of `squared`.*" in page
     assert "| §1 | squares grow | cannot tell here | not computed yet |" in page
+    run = run_in(tmp_path, stored_only=True)
+    assert run.results(squared, [(2,), (3,)], some=True) == {(2,): {"square": 4}}
+    assert list(run.lacking) == ["1 of 2 results of `squared` (3)"]  # done without, and said
     write_page(made_paper([4]), run_in(tmp_path), tmp_path, only=["another"])
     assert computed == [(2,)]  # a section that is not asked for is not computed
 

@@ -201,7 +201,7 @@ def films(run: Run) -> Iterator[str | Picture]:
         "Factors with their default penalties, trained on 20 ratings per user; of 300 users, lists of up to thirty "
         "test films, 40 pairs of each; three draws."
     )
-    results = run.results(judged_films, [(method, seed) for method in FACTORS for seed in run.seeds], some=True)
+    results = run.results(judged_films, [(method, seed) for seed in run.seeds for method in FACTORS], some=True)
     found = {m: gathered([r for (method, _), r in results.items() if method == m]) for m in FACTORS}
     found = {m: rows for m, rows in found.items() if len(rows)}
     if lacking := [m for m in FACTORS if m not in found]:

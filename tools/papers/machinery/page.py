@@ -100,12 +100,13 @@ def _as_stored(run: Run) -> Run:
 def _written(part: Section, run: Run, docs: Path, prefix: str) -> tuple[list[str | Verdict], str]:
     """Return the blocks of a section as far as there are results, and what is missing."""
     found: list[str | Verdict] = []
+    run.lacking.clear()
     try:
         for block in part.write(run):
             found.append(block.save(docs, prefix) if isinstance(block, Picture) else block)
     except NotComputedError as error:
-        return found, str(error)
-    return found, ""
+        return found, "; ".join([*run.lacking, str(error)])
+    return found, "; ".join(run.lacking)
 
 
 def _provenance(paper: Paper, run: Run) -> str:

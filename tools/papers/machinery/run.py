@@ -46,6 +46,9 @@ class Run:
     used: dict[Path, dict[str, Any]] = field(default_factory=dict)
     """What is known of each result that was asked for: when and with which version it was computed, and how long."""
 
+    lacking: dict[str, None] = field(default_factory=dict)
+    """What was asked for, is not stored, and was done without."""
+
     @property
     def quick(self) -> bool:
         return self.data.quick
@@ -75,6 +78,9 @@ class Run:
         missing = [each for each, stored in found.items() if stored is None]
         if missing and self.stored_only and not (some and len(missing) < len(wanted)):
             raise NotComputedError(f"{len(missing)} of {len(wanted)} results of `{compute.__name__}`")
+        if missing and self.stored_only:
+            listed = "; ".join(", ".join(map(str, each)) for each in missing[:6]) + ("; …" if missing[6:] else "")
+            self.lacking[f"{len(missing)} of {len(wanted)} results of `{compute.__name__}` ({listed})"] = None
         if not self.stored_only:
             for each, stored in self._computed(compute, missing, self.jobs if jobs is None else jobs):
                 found[each] = stored
