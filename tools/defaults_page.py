@@ -156,8 +156,8 @@ def _tuned(found: Found, metric: str, budget: int) -> Iterator[str]:
         return
     yield f"## Tuned minus default, {metric}\n"
     yield (
-        f"Each preset at the best, on the validation part of each fold, of its default and {budget} settings drawn from "
-        "its search space; 95 % intervals of the difference by bootstrap over queries.\n"
+        f"Each preset at the best, on the validation part of each fold, of its default and {budget} settings drawn "
+        "from its search space; 95 % intervals of the difference by bootstrap over queries.\n"
     )
     header = ["preset", *names]
     rows: dict[str, dict[str, str]] = {}
