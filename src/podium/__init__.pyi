@@ -6,6 +6,7 @@ from podium import experiments as experiments
 from podium import losses as losses
 from podium import metrics as metrics
 from podium import models as models
+from podium import optuna as optuna
 from podium import rankers as rankers
 from podium import ratings as ratings
 from podium import scorers as scorers
@@ -41,6 +42,7 @@ from podium.export.portable import NotExportable as NotExportable
 from podium.files.models import load as load
 from podium.metrics.definition import metric as metric
 from podium.metrics.evaluation import evaluate as evaluate
+from podium.metrics.scorer import make_scorer as make_scorer
 from podium.models.blend import Blend as Blend
 from podium.models.distill import distill as distill
 from podium.rankers.adapter import adapt as adapt
@@ -156,10 +158,12 @@ __all__ = [
     "losses",
     "make_queries",
     "make_ratings",
+    "make_scorer",
     "make_search_results",
     "metric",
     "metrics",
     "models",
+    "optuna",
     "rankers",
     "ratings",
     "read_letor",

@@ -5,6 +5,7 @@ from podium.metrics.conventions import *
 from podium.metrics.definition import *
 from podium.metrics.evaluation import *
 from podium.metrics.family import *
+from podium.metrics.scorer import *
 from podium.metrics.significance import *
 
 __all__ = public_names(__name__)
