@@ -120,7 +120,7 @@ def _provenance(paper: Paper, run: Run) -> str:
         f"{command}\n\nWritten from {len(run.used)} stored results, computed {dates[0]} to {dates[-1]} (UTC) by Podium "
         f"{versions} in {seconds / 60:.0f} minutes of work. Seeds {', '.join(map(str, run.seeds))} where a method "
         "depends on one; p by the paired randomization test over queries, whose values are means over seeds; "
-        "intervals are 95 % bootstrap intervals. Nothing was chosen by test figures."
+        "intervals are 95 % bootstrap intervals. Settings are chosen on validation parts."
     )
 
 
