@@ -151,7 +151,9 @@ def blocks(found: dict[str, np.ndarray], tied: float, name: str, what: str) -> I
     header = ["", "log score, untied pairs", "its calibration error", "log score, ties included", "error of P(tie)"]
     yield table(header, rows)
     yield "Log score with ties less that of the training frequencies (below 0: the model knows something), over lists:"
-    yield table(["", "difference"], [[m, difference(s, none)] for m, s in scores.items()], numbers=False)
+    yield table(
+        ["", "difference"], [[m, difference(s, log_scores(found[m], tied))] for m, s in scores.items()], numbers=False
+    )
 
     def draw(axes: Any) -> None:
         for axis, ties in zip(axes, (False, True), strict=True):
