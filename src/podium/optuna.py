@@ -45,5 +45,5 @@ class PruningCallback:
         self._step += 1
         self.trial.report(self._best, self._step)
         if self.trial.should_prune():
-            optuna = required("optuna", "podium[search]", "pruning")
+            optuna = required("optuna", "podium-rank[search]", "pruning")
             raise optuna.TrialPruned(f"best value on validation {self._best:.4f} after {self._step} iterations")

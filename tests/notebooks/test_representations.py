@@ -151,5 +151,5 @@ def test_intervals_that_are_not_known_are_not_drawn():
 
 def test_plots_without_matplotlib_say_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(ImportError, match=re.escape("pip install podium[report]")):
+    with pytest.raises(ImportError, match=re.escape("pip install podium-rank[report]")):
         Convergence(True, "", 1, losses=(1.0,)).plot()

@@ -19,7 +19,7 @@ def axes(ax: Any = None, size: tuple[float, float] = (6.4, 4.0)) -> Any:
     """
     if ax is not None:
         return ax
-    pyplot = required("matplotlib.pyplot", "podium[report]", "a plot")
+    pyplot = required("matplotlib.pyplot", "podium-rank[report]", "a plot")
     return pyplot.subplots(figsize=size, layout="constrained")[1]
 
 
