@@ -67,7 +67,7 @@ def operations(full: bool, one: GradedList, weight: float) -> float:
     slopes = Slopes(np.zeros(len(one.scores)), np.zeros(2), np.zeros(1))
     h = spacing(1e-6) / weight
     if full:
-        graded_full(one, Weights(weight, weight), h, distinct_pairs_address(), slopes)
+        graded_full(one, Weights(weight, weight, 0.0), h, distinct_pairs_address(), slopes)
     else:
         graded_none(one, weight, h, over_grades_address(np.diff(one.bounds[[0, -1]])), slopes)
     return float(slopes.work[0])
