@@ -115,6 +115,13 @@ def test_a_killed_worker_costs_its_trials_only(doomed, monkeypatch):
         assert one.per_query == other.per_query
 
 
+def test_a_task_of_a_worker_that_was_struck_off_is_done_again(doomed):
+    with Cluster(doomed) as cluster, ClusterWorkers(cluster) as workers:
+        workers._give("tcp://127.0.0.1:1", Task("root", sqrt, (4.0,)), ())
+        ended = time.perf_counter() + 60
+        assert [outcome for _, outcome in workers.outcomes([], end=lambda: ended)] == [2.0]
+
+
 def test_a_task_that_kills_its_workers_is_a_failure_that_names_them(doomed, monkeypatch):
     monkeypatch.setattr(cluster_workers, "ATTEMPTS", 1)
     with Cluster(doomed) as cluster, ClusterWorkers(cluster) as workers:

@@ -173,7 +173,8 @@ class ClusterWorkers:
         """Take in which workers there are: new ones are admitted or refused, tasks of lost ones are done again."""
         given_up = []
         present = self._present()
-        for address in sorted(self._admitted - present):
+        # A lost worker may have been struck off meanwhile, when data were sent: what it runs counts too.
+        for address in sorted((self._admitted | set(self._running)) - present):
             self._admitted.discard(address)
             if (running := self._running.pop(address, None)) is not None:
                 running.future.cancel()
