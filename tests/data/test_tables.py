@@ -204,3 +204,13 @@ def test_carriage_returns_in_quotes_and_at_ends_of_lines_are_none(tmp_path: Path
     path = tmp_path / "t.csv"
     path.write_bytes(b'qid,label,x\r\n"a\r",1,2\r\na,0,3\r')
     assert read_table(path).qids.tolist() == ["a\r", "a"]
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_names_of_columns_are_no_patterns(ending, tmp_path):
+    path = tmp_path / f"table.{ending}"
+    frame = pl.DataFrame({"qid": ["x", "x"], "label": [0, 1], "ab": [1.0, 2.0], "*": [3.0, 4.0], "^a.*$": [5.0, 6.0]})
+    frame.write_csv(path) if ending == "csv" else frame.write_parquet(path)
+    queries = read_table(path)
+    assert queries.feature_names == ("ab", "*", "^a.*$")
+    assert queries.features.tolist() == [[1.0, 3.0, 5.0], [2.0, 4.0, 6.0]]

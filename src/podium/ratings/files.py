@@ -76,7 +76,10 @@ class _TextFile:
         head = re.search(rb"[^\n]*\S[^\n]*", self._text)
         first = head.group().decode("utf-8", "backslashreplace").strip() if head else ""
         self._separator = separator or next((s for s in SEPARATORS if s in first), " ")
-        fields = _fields(first, self._separator)
+        try:
+            fields = _fields(first, self._separator)
+        except csv.Error as error:
+            raise ValueError(f"{path}:{self._lines()[0]}: {error}") from None
         if head is not None and len(fields) < 3:
             raise ValueError(f"{path}:{self._lines()[0]}: {self._expected} found {len(fields)} fields")
         self._has_header = columns is not None or (head is not None and not is_number(fields[2]))

@@ -140,7 +140,9 @@ class Table:
         return list(self.schema)
 
     def read(self, names: Sequence[str]) -> pl.DataFrame:
-        return self._source.select(names) if isinstance(self._source, pl.DataFrame) else self._source.read(names)
+        if isinstance(self._source, pl.DataFrame):  # names such as * are patterns in select
+            return pl.DataFrame([self._source.get_column(name) for name in names])
+        return self._source.read(names)
 
 
 def _open_table(path: FilePath, id_columns: Sequence[str | None]) -> Table:
