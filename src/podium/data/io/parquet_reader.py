@@ -19,12 +19,11 @@ def read_part(path: str, columns: Sequence[str] | None, start: int = 0, length: 
     Without columns, return a frame of all columns and no rows, and how many rows there are.
     """
     import polars as pl
-    from polars import selectors
 
     lazy = pl.scan_parquet(path, glob=False, hive_partitioning=False)
     if columns is None:
         return lazy.head(0).collect(), lazy.select(pl.len()).collect().item()
-    lazy = lazy.select(selectors.by_name(*columns) if columns else [])  # a name such as * is no pattern
+    lazy = lazy.select(pl.selectors.by_name(*columns) if columns else [])  # a name such as * is no pattern
     return (lazy if length is None else lazy.slice(start, length)).collect(), 0
 
 

@@ -141,7 +141,7 @@ class Table:
 
     def read(self, names: Sequence[str]) -> pl.DataFrame:
         if isinstance(self._source, pl.DataFrame):  # names such as * are patterns in select
-            return pl.DataFrame([self._source.get_column(name) for name in names])
+            return self._source.select(pl.selectors.by_name(*names) if names else [])
         return self._source.read(names)
 
 
