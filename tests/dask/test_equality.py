@@ -216,7 +216,7 @@ def test_what_cannot_be_distributed_says_what_can(queries, distributed) -> None:
             ranker.fit(distributed)
     with pytest.raises(ValueError, match="predict, score and podium"):
         podium.ListNet().fit(queries).rank(distributed)
-    with pytest.raises(ValueError, match="leave out y and qid"):
+    with pytest.raises(ValueError, match="leave out y, qid and preferences"):
         podium.ListNet().fit(distributed, queries.labels)
 
 
