@@ -67,13 +67,13 @@ def run(arguments: argparse.Namespace) -> int:
     print(f"{exported}, and how to upload it: {exported}.README.md")
 
     queries = read_table(lists)
-    first = queries.take([len(queries) - 1])
+    one = queries.take([len(queries) - 1])
     _step(f"rank {model} {lists}")
-    scores = ranker.predict(first)
+    scores = ranker.predict(one)
     best = (-scores).argsort(kind="stable")[:SHOWN]
-    assert first.document_ids is not None
-    print(f"{first.qids[0]}:")
-    shown = [[str(first.document_ids[i]), f"{scores[i]:.3f}", f"{first.labels[i]:.0f}"] for i in best]
+    assert one.document_ids is not None
+    print(f"{one.qids[0]}:")
+    shown = [[str(one.document_ids[i]), f"{scores[i]:.3f}", f"{one.labels[i]:.0f}"] for i in best]
     output.print_table(["title", "score", "grade"], shown, numbers=(1, 2))
     return int(bool(comparison.failed))
 

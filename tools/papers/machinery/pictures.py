@@ -20,7 +20,7 @@ class Picture:
     columns: int = 1
     rows: int = 1
     size: tuple[float, float] = (4.6, 3.4)
-    """Of one of them, in inches."""
+    """Width and height of one of the axes, in inches."""
 
     def save(self, docs: Path, prefix: str) -> str:
         """Write ``images/PREFIX-NAME.svg`` and return the Markdown that shows it."""

@@ -1,6 +1,6 @@
 """Presets with a linear scorer and a smooth loss: their base class, and those that are nothing but a loss."""
 
-from podium.core.parameters import require_choice
+from podium.core.parameters import choice, number
 from podium.losses import Loss, RankNetLoss, RankRegressLoss, RankSVMLoss, RegressionLoss
 from podium.rankers.estimator import BaseRanker
 from podium.rankers.methods import METHODS
@@ -53,11 +53,10 @@ class DescendingPreset(LinearPreset):
         Of ``"sgd"``, which keeps it constant.
     """
 
-    optimizer: str = "lbfgs"
-    learning_rate: float = 0.01
+    optimizer: str = choice("lbfgs", "sgd")
+    learning_rate: float = number(0.01, above=0)
 
     def _trainer(self) -> Trainer:
-        require_choice("optimizer", self.optimizer, ("lbfgs", "sgd"))
         if self.optimizer == "lbfgs":
             return super()._trainer()
         return Stochastic(
