@@ -60,7 +60,8 @@ defaults: $(VENV)/.installed-dev
 # one page; PAPERS_OPTIONS=--stored computes nothing and says what is missing.
 papers: $(VENV)/.installed-dev
 	$(PIP) install --editable '.[report]'
-	$(BIN)/python tools/papers $(PAPER) --jobs 2 $(PAPERS_OPTIONS)
+	OMP_WAIT_POLICY=passive OMP_NUM_THREADS=1 NUMBA_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 \
+		$(BIN)/python tools/papers $(PAPER) --jobs 2 $(PAPERS_OPTIONS)
 
 $(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Podium needs Python 3.11 or newer; set PYTHON=python3.x")'
