@@ -182,9 +182,7 @@ def choosers() -> dict[str, Any]:
 PARTS: dict[str, Callable[[], dict[str, Any]]] = {kind: partial(defaults, kind) for kind in KINDS}
 PARTS |= {f"tuned {kind}": partial(tuned, kind) for kind in KINDS}
 PARTS |= {"auto": choosers, "normalizations": normalizations, "test": defaults}
-TUNED_ON = ("nonlinear 100", "binary", "stars", "ohsumed")
-ONLY_ON: dict[str, tuple[str, ...]] = {f"tuned {kind}": TUNED_ON for kind in KINDS}
-ONLY_ON |= {"normalizations": ("heavy tails", "mslr", "ohsumed"), "test": ("ohsumed",)}
+ONLY_ON: dict[str, tuple[str, ...]] = {"normalizations": ("heavy tails", "mslr", "ohsumed"), "test": ("ohsumed",)}
 """Parts that are not computed on all sets, for their cost or since there is nothing to compute."""
 
 
