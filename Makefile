@@ -6,7 +6,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test test-extras fuzz engines lint bench reproduce defaults papers release clean
+.PHONY: demo test test-extras fuzz engines lint bench reproduce defaults papers docs release clean
 
 demo: $(VENV)/.installed
 	$(BIN)/podium demo --out podium-runs/demo
@@ -63,6 +63,10 @@ papers: $(VENV)/.installed-dev
 	OMP_WAIT_POLICY=passive OMP_NUM_THREADS=1 NUMBA_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 \
 		$(BIN)/python tools/papers $(PAPER) --jobs 2 $(PAPERS_OPTIONS)
 
+# The site, into docs/_build/html; nothing is fetched, and warnings are errors.
+docs: $(VENV)/.installed-docs
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m sphinx --fail-on-warning --keep-going --nitpicky --quiet docs docs/_build/html
+
 $(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Podium needs Python 3.11 or newer; set PYTHON=python3.x")'
 	$(PYTHON) -m venv $(VENV)
@@ -80,6 +84,10 @@ $(VENV)/.installed-extras: $(VENV)/.installed-dev
 	$(PIP) install --editable '.[extras]'
 	touch $@
 
+$(VENV)/.installed-docs: $(VENV)/.installed-extras
+	$(PIP) install --editable '.[docs]'
+	touch $@
+
 $(VENV)/.installed-bench: benchmarks/requirements.txt $(VENV)/.installed-dev
 	$(PIP) install --requirement benchmarks/requirements.txt
 	touch $@
@@ -92,4 +100,4 @@ release: $(VENV)/.installed
 	$(BIN)/python tools/try_wheel.py dist/*.whl
 
 clean:
-	rm -rf $(VENV) podium-runs .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
+	rm -rf $(VENV) docs/_build docs/auto_gallery docs/reference podium-runs .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
