@@ -81,7 +81,7 @@ def test_the_page_shows_short_examples() -> None:
             assert len([line for line in code.splitlines()[1:] if line.strip()]) <= 15
 
 
-@pytest.mark.parametrize("command", [line for kind, code in BLOCKS if kind == "console" for line in code.splitlines()])
+@pytest.mark.parametrize("command", [line for kind, code in BLOCKS if kind == "sh" for line in code.splitlines()])
 def test_the_page_s_commands_run(command: str, mine: ModuleType, files: Path, capsys: pytest.CaptureFixture) -> None:
     program, *arguments = command.split()
     assert program == "podium"

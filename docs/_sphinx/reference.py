@@ -1,4 +1,4 @@
-"""Pages of the reference, one per room, written before Sphinx reads; and references by other names of the same objects."""
+"""Pages of the reference, one per room, and links by other names of the same objects."""
 
 from __future__ import annotations
 

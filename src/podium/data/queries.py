@@ -289,7 +289,7 @@ class Queries:
         return self._replace(document_ids=ids)
 
     def normalized(self, how: str) -> Self:
-        """Return the same queries with features rescaled per query; see :func:`podium.data.normalize.normalize`."""
+        """Return the same queries with features rescaled per query; see ``podium.data.normalize.normalize``."""
         return self._replace(features=normalize(self.features, self.offsets, how))
 
     def require_finite(self) -> None:

@@ -79,7 +79,7 @@ def compare(
     methods : "all", names, or a mapping from names to rankers, optional
         What ``podium methods`` lists, or rankers of your own. In a mapping, a value is None for a built-in method; a
         ranker, its class, or any estimator that :func:`podium.adapt` takes; a pair of one of these and what to search,
-        ``(ranker, {"scorer__l2": [0.01, 0.1]})``; or a :class:`~podium.rankers.methods.Method`. ``module:name`` names
+        ``(ranker, {"scorer__l2": [0.01, 0.1]})``; or a ``podium.rankers.methods.Method``. ``module:name`` names
         such an object. ``blend`` is the average of all models of the methods named with it: see
         :class:`podium.Blend`. By default all; for the synthetic lists, those that are quick to compile and to train.
         The floors ``best-feature`` and ``random`` are always added.
@@ -99,7 +99,7 @@ def compare(
     folds : int, optional
         Short for ``protocol=KFold(folds)``.
     protocol : Letor, KFold, RepeatedHoldout, TimeSplit or their text, optional
-        How queries become training, validation and test parts: see :mod:`podium.experiments.plan.protocol`. By
+        How queries become training, validation and test parts: see ``podium.experiments.plan.protocol``. By
         default the folds of a folder, and ``KFold(5)`` for other data.
     search : {"grid", "random", "bayes"} or Search
         How hyper-parameters are searched for; the last needs the extra ``search``.
@@ -113,7 +113,7 @@ def compare(
         are then means over seeds, and their spread over seeds is reported apart from that over queries.
     rehearse : bool
         First compare without the test parts, to pick a method: half of each validation part judges what the other half
-        selected (see :mod:`podium.experiments.plan.rehearsal`). This uses the first seed and takes about twice as long
+        selected (see ``podium.experiments.plan.rehearsal``). This uses the first seed and takes about twice as long
         as the comparison itself with one seed.
     out : path, optional
         Folder for the run: finished trials (``run.sqlite``), tables and report. A run that was stopped goes on from

@@ -80,7 +80,7 @@ def tune(
     queries : Queries
     space : mapping, optional
         What to try for each parameter, ``{"n_leaves": [7, 31]}``: values, or a space of
-        :mod:`podium.rankers.spaces`. By default the method's own.
+        ``podium.rankers.spaces``. By default the method's own.
     metric : str or Metric
         What a setting is judged by. If it cannot tell methods apart on these labels, NDCG or MAP takes its place. Of
         several, the first that can tell.

@@ -54,7 +54,7 @@ class LambdaRankLoss(Loss, has_gradient=False, has_curvature=True, keeps_float32
     sigma : float
         Steepness of the logistic function.
     normalize : bool
-        Divide each weight by 0.01 + |s_i − s_j| (unless all scores are equal), and multiply a query's gradient by
+        Divide each weight by ``0.01 + |s_i − s_j|`` (unless all scores are equal), and multiply a query's gradient by
         log2(1 + Λ) / Λ, Λ being the sum of its entries' magnitudes pair by pair, so that queries count about equally.
     truncated_ideal : bool
         Divide gains by the ideal DCG of the first ``truncation`` ranks, as LightGBM does, instead of the metric's own:

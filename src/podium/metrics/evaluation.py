@@ -180,7 +180,7 @@ class Evaluation:
     ) -> Difference:
         """Return how this differs from another evaluation of the same queries, paired by query id.
 
-        ``test`` is ``"randomization"`` or ``"t"``; see :mod:`podium.metrics.significance`.
+        ``test`` is ``"randomization"`` or ``"t"``; see ``podium.metrics.significance``.
         """
         require_choice("test", test, ("randomization", "t"))
         mine, theirs = self._key(metric), other._key(metric)

@@ -45,14 +45,14 @@ __all__ = ["BaseRanker"]
 class BaseRanker(AnsweringEstimator):
     """A scikit-learn estimator that learns from lists and gives scores.
 
-    A subclass declares its parameters as annotated attributes, and names its parts in :meth:`_loss`, :meth:`_scorer`
-    and :meth:`_trainer`; one that is not trained on a loss overrides :meth:`_train`.
+    A subclass declares its parameters as annotated attributes, and names its parts in ``_loss``, ``_scorer``
+    and ``_trainer``; one that is not trained on a loss overrides ``_train``.
 
     Parameters
     ----------
     normalize : {"robust", "standard", "minmax", "zscore", None}
         ``"robust"``: mean 0 and deviation 1 over the training documents, after logarithms of features with heavy
-        tails, if there are any (:mod:`podium.scorers.standardization`). ``"standard"``: the same without logarithms.
+        tails, if there are any (``podium.scorers.standardization``). ``"standard"``: the same without logarithms.
         ``"minmax"`` and ``"zscore"`` rescale within each query; then ``predict`` needs ``qid``.
     random_state : int, optional
         The same number gives the same bits, whatever the number of threads.

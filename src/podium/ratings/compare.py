@@ -56,7 +56,7 @@ def compare_ratings(
         Names that ``podium methods --ratings`` lists, or rankers of your own; by default all. The floor of every table,
         ``item-mean`` and ``popularity``, is always added.
     protocol : {"given-n", "held-out-users", "time"}
-        See :mod:`podium.ratings.splits`.
+        See ``podium.ratings.splits``.
     n : int or several
         The number of known ratings of each (test) user.
     replicates : int
@@ -69,7 +69,7 @@ def compare_ratings(
     Returns
     -------
     dict
-        One :class:`Comparison` per n; with ``out``, each has a folder of its own.
+        One :class:`~podium.experiments.Comparison` per n; with ``out``, each has a folder of its own.
     """
     random_state = seed_of(random_state)
     ratings, name = (data, "ratings") if isinstance(data, Ratings) else (read_ratings(data), dataset_name(Path(data)))

@@ -51,7 +51,7 @@ class NewUser:
 class RatingRanker(FittedEstimator):
     """An estimator that learns from users' ratings of items; its scores are ``b_i + W_u · H_i``.
 
-    A subclass says how to :meth:`_train` and, if it has factors, how to :meth:`_fold` in new users.
+    A subclass says how to ``_train`` and, if it has factors, how to ``_fold`` in new users.
 
     Parameters
     ----------

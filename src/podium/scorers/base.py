@@ -38,7 +38,7 @@ class Scorer(Parameterized):
 
     A scorer that is a smooth function of a flat vector says how to :meth:`start`; every general trainer can then train
     it. (:class:`podium.scorers.FunctionScorer` needs even less.) One that is not, such as boosted trees, says so in
-    :attr:`trained_by`.
+    ``trained_by``.
     """
 
     trained_by: ClassVar[Literal["quasi-newton", "stochastic", "boosting"]] = "quasi-newton"
@@ -165,7 +165,7 @@ class SmoothModel(Model):
     def forward_in_blocks(self, queries: Queries, blocks: Blocks) -> tuple[np.ndarray, Backward]:
         """Return the scores, and the function that turns their gradient into sums by block, (n_rows, n_sums).
 
-        The gradient of ``theta`` is their sum over rows, finished by :meth:`finishing`. Without :attr:`sums_by_block`
+        The gradient of ``theta`` is their sum over rows, finished by :meth:`finishing`. Without ``sums_by_block``
         there is one row.
         """
         scores, backward = self.forward(queries)

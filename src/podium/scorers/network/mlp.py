@@ -37,7 +37,7 @@ def _mlp(network: NetworkTable, first: int, last: int, block: int, sums: np.ndar
 
 
 class MLPModel(NetworkModel):
-    """``theta`` holds each layer's matrix and biases, see :mod:`podium.scorers.network.layers`."""
+    """``theta`` holds each layer's matrix and biases, see ``podium.scorers.network.layers``."""
 
     kernels: ClassVar[Kernels] = network_kernels(_mlp)
 

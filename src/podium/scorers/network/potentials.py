@@ -280,7 +280,7 @@ def _add_pair_gradients(
 
 
 class PotentialsModel(NetworkModel):
-    """``theta`` holds the weights of φ (see :mod:`podium.scorers.network.layers`), then A, B, b, v and c of ψ."""
+    """``theta`` holds the weights of φ (see ``podium.scorers.network.layers``), then A, B, b, v and c of ψ."""
 
     kernels: ClassVar[Kernels] = network_kernels(_potentials)
 
