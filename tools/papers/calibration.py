@@ -132,24 +132,33 @@ def calibration_error(bins: list[tuple[float, float, int]]) -> float:
     return float(sum(n * abs(p - share) for p, share, n in bins) / sum(n for *_, n in bins))
 
 
+def _ends(errors: dict[str, float]) -> str:
+    """Return which methods are the best and the worst calibrated."""
+    in_order = sorted(errors, key=errors.__getitem__)
+    return f"the best calibrated are those of {in_order[0]}, the worst those of {in_order[-1]}"
+
+
 def blocks(found: dict[str, np.ndarray], tied: float, name: str, what: str) -> Iterator[str | Picture]:
     """Write the table, the comparison of log scores and the diagrams of one data set."""
-    rows, scores = [], {}
+    rows, scores, order_errors, tie_errors = [], {}, {}, {}
     for method, pairs in found.items():
         chances, happened = untied(pairs)
         order = -np.log(np.where(happened, chances, 1 - chances))
         bins = reliability(chances, happened)
-        cells = [f"{order.mean():.4f}", f"{calibration_error(bins):.3f}"]
+        order_errors[method] = calibration_error(bins)
+        cells = [f"{order.mean():.4f}", f"{order_errors[method]:.3f}"]
         if method in TIES:
             scores[method] = log_scores(pairs)
             of_ties = reliability(pairs[:, 2], pairs[:, 3] == 0)
-            cells += [f"{scores[method].mean():.4f}", f"{calibration_error(of_ties):.3f}"]
+            tie_errors[method] = calibration_error(of_ties)
+            cells += [f"{scores[method].mean():.4f}", f"{tie_errors[method]:.3f}"]
         rows.append([method, *cells, *[""] * (4 - len(cells))])
     any_pairs = next(iter(found.values()))
     none = log_scores(any_pairs, tied)
     rows.append(["*no model: training frequencies*", f"{np.log(2):.4f}", "", f"{none.mean():.4f}", ""])
     header = ["", "log score, untied pairs", "its calibration error", "log score, ties included", "error of P(tie)"]
     yield table(header, rows)
+    yield f"Of P(above), {_ends(order_errors)}. Of P(tie), {_ends(tie_errors)}."
     yield "Log score with ties less that of the training frequencies (below 0: the model knows something), over lists:"
     yield table(
         ["", "difference"], [[m, difference(s, log_scores(found[m], tied))] for m, s in scores.items()], numbers=False
