@@ -30,6 +30,7 @@ extensions = [
     "mathml",
     "reference",
     "repository_links",
+    "validation",
     "sphinx_gallery.gen_gallery",
 ]
 exclude_patterns = ["_build", "_sphinx", "_templates", "gallery", "inventories"]
@@ -49,13 +50,19 @@ html_math_renderer = "mathml"
 # ---- docstrings
 
 autosummary_generate = True
-autosummary_context = {"members_of": members.members_of}
+autosummary_context = {"shown_members": members.members()}
 autodoc_typehints = "none"  # types are in the sections of parameters, as words
 numpydoc_show_class_members = False  # the template of a class lists them
 
 # ---- other projects' names: written by _sphinx/write_inventories.py, so that building needs no network
 
-intersphinx_mapping: dict[str, tuple[str, str]] = {}
+intersphinx_mapping = {
+    "python": ("https://docs.python.org/3", "inventories/python.inv"),
+    "numpy": ("https://numpy.org/doc/stable", "inventories/numpy.inv"),
+    "scipy": ("https://docs.scipy.org/doc/scipy", "inventories/scipy.inv"),
+    "sklearn": ("https://scikit-learn.org/stable", "inventories/sklearn.inv"),
+    "matplotlib": ("https://matplotlib.org/stable", "inventories/matplotlib.inv"),
+}
 
 # ---- gallery
 

@@ -10,22 +10,12 @@ from __future__ import annotations
 import functools
 import importlib
 import inspect
-from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any
 
 import public_names
 
 ROOMS = sorted({*public_names.ROOMS, *public_names.MODULES})
-
-
-@dataclass(frozen=True)
-class Members:
-    """What the page of a class shows: its own methods and properties, and full names of those described elsewhere."""
-
-    methods: list[str] = field(default_factory=list)
-    properties: list[str] = field(default_factory=list)
-    elsewhere: list[str] = field(default_factory=list)
 
 
 @functools.cache
@@ -60,36 +50,43 @@ def _homes() -> dict[int, str]:
     return {id(value): name for name, value in described().items()}
 
 
-def members_of(fullname: str) -> Members:
-    """Return what the page of a class shows."""
-    cls = described()[fullname]
-    members = Members()
+def members() -> dict[str, dict[str, list[str]]]:
+    """Return what the page of each class shows: methods, properties, full names of those described elsewhere."""
+    return {name: _members(value) for name, value in described().items() if inspect.isclass(value)}
+
+
+def _members(cls: type) -> dict[str, list[str]]:
+    shown: dict[str, list[str]] = {"methods": [], "properties": [], "elsewhere": []}
     for name in sorted({name for base in _ours(cls) for name in vars(base) if not name.startswith("_")}):
-        if not (is_property(cls, name) or inspect.isroutine(inspect.getattr_static(cls, name))):
+        if not _is_described(cls, name):
             continue
         owner = owner_of(cls, name)
         if owner is not cls:
-            members.elsewhere.append(f"{home(owner)}.{name}")
-        elif is_property(cls, name):
-            members.properties.append(name)
+            shown["elsewhere"].append(f"{home(owner)}.{name}")
         else:
-            members.methods.append(name)
-    return members
+            shown["properties" if is_property(cls, name) else "methods"].append(name)
+    return shown
+
+
+def _is_described(cls: type, name: str) -> bool:
+    """Return whether a member is a property or method of ours: parameters are in their class's docstring."""
+    if is_property(cls, name):
+        return True
+    member = inspect.getattr_static(cls, name, None)
+    return inspect.isroutine(member) and str(getattr(getattr(cls, name), "__module__", "")).startswith("podium")
 
 
 def owner_of(cls: type, name: str) -> type:
     """Return the most general public class whose description of a member is also that of ``cls``."""
     wanted = description(cls, name)
-    public = [base for base in cls.__mro__ if home(base)]
+    public = [base for base in cls.__mro__ if home(base) and _is_described(base, name)]
     return next((base for base in reversed(public) if description(base, name) == wanted), cls)
 
 
-def description(cls: type, name: str) -> str | None:
+def description(cls: type, name: str) -> str:
     """Return the docstring of a member, its own or the one that it inherits."""
-    member = inspect.getattr_static(cls, name, None)
-    if member is None:
-        return None
-    return inspect.getdoc(getattr(member, "func", member) if is_property(cls, name) else getattr(cls, name)) or ""
+    member = inspect.getattr_static(cls, name) if is_property(cls, name) else getattr(cls, name)
+    return inspect.getdoc(getattr(member, "func", member)) or ""
 
 
 def is_property(cls: type, name: str) -> bool:
