@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
 import numpy as np
@@ -156,14 +157,47 @@ def chunks_of(path):
         return checked_chunks(file, path.stat().st_size)
 
 
-@pytest.mark.parametrize("column", [0, 2])
-def test_files_without_checksums_are_not_read_twice(table, column) -> None:
-    """Only the start of each column, whatever its length, behind a dictionary if there is one."""
-    sound = chunks_of(table)[column]
-    with table.open("rb") as file:
-        check_pages(file, sound._replace(size=10**9))  # would be cut off
-        with pytest.raises(ValueError, match="damaged"):
-            check_pages(file, sound._replace(size=10**9, codec=2))
+class CountingFile(io.FileIO):
+    """A file that knows how much of it was read."""
+
+    n_read = 0
+
+    def read(self, size: int = -1, /) -> bytes:
+        content = super().read(size)
+        self.n_read += len(content)
+        return content
+
+
+@pytest.mark.parametrize("dictionary", [False, True])
+def test_of_pages_without_checksums_only_the_heads_are_read(tmp_path, dictionary) -> None:
+    path, values = tmp_path / "t.parquet", np.random.default_rng(0).integers(0, 10_000, 300_000)
+    table = pyarrow.table({"a": values})
+    write_parquet(table, path, compression="none", use_dictionary=dictionary)
+    (chunk,) = chunks_of(path)
+    with CountingFile(path) as file:
+        check_pages(file, chunk)
+        assert 0 < file.n_read < chunk.size / 10
+        for other in (chunk._replace(size=chunk.size + 1), chunk._replace(n_values=1)):
+            with pytest.raises(ValueError, match="a page of column 'a' is damaged"):
+                check_pages(file, other)
+
+
+@pytest.mark.parametrize("where", ["page", "footer"])
+def test_a_fact_of_another_type_than_the_format_has_is_an_error(tmp_path, where) -> None:
+    """Polars and Arrow look for the values behind the head of a page, but do not skip such a field alike.
+
+    The byte 0x15 says: the next field, a number of 32 bits; 0x16 one of 64 bits. Both start with 0x15: the kind of the
+    page, and the version of the file.
+    """
+    path = tmp_path / "t.parquet"
+    write_parquet(pyarrow.table({"qid": [1], "label": [0], "a": [0.5]}), path, use_dictionary=False)
+    content = bytearray(path.read_bytes())
+    place = 4 if where == "page" else len(content) - 8 - int.from_bytes(content[-8:-4], "little")
+    assert content[place] == 0x15
+    content[place] = 0x16
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=r"t\.parquet: broken Parquet file: .*it has a field that the format does not"):
+        read_table(path)
 
 
 def test_dates_that_polars_cannot_show_are_no_numbers(tmp_path) -> None:

@@ -368,13 +368,17 @@ def _declares(shape, dtype="<f8", extra=b"") -> bytes:
         (npy(np.zeros(4, np.float32)), "float64"),
         (npy(np.full(4, np.nan)), "finite"),
         (npy(np.full(4, np.inf)), "finite"),
+        (
+            npy(np.array([0.0, -1.1e100, 0.0, 0.0])),
+            r"'coef' holds -1.1e\+100; parameters are finite and at most 1e\+100",
+        ),
         (_declares("(1000000000000,)"), "declares"),
         (_declares("(4,)", extra=bytes(31)), "declares"),
         (_declares("(-4,)", extra=bytes(32)), "declares|not an array"),
         (b"not an npy file", "not an array"),
         (b"", "not an array"),
     ],
-    ids=str.split("object strings records complex square long float32 nan inf huge short negative text empty"),
+    ids=str.split("object strings records complex square long float32 nan inf large huge short negative text empty"),
 )
 def test_wrong_arrays(path, coef, match) -> None:
     rewrite(path, members={"arrays/model.coef.npy": coef})

@@ -176,6 +176,8 @@ def read_scores(path: str) -> list[float]:
         except ValueError:
             shown = line if len(line) <= 40 else f"{line[:40]}…"
             raise ValueError(f"{where}:{number}: {shown!r} is not a score; expected one number per line") from None
+    if not scores:
+        raise ValueError(f"no scores in {where}")
     return scores
 
 

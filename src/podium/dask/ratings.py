@@ -174,7 +174,7 @@ def _has_text(ids: Sequence[np.ndarray]) -> bool:
 
 def _read(address: str, options: dict[str, Any]) -> Ratings:
     with local_file(address) as path:
-        return files.read_ratings(path, **options)
+        return files.read_part(path, **options)
 
 
 def _known_of(part: Ratings) -> _Known:

@@ -7,10 +7,12 @@ import os
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from podium.core.arrays import Arrays
+import numpy as np
+
+from podium.core.arrays import Arrays, require_moderate
 from podium.files.archive import ModelFileError, malformed, read_archive, write_archive
 from podium.files.header import FORMAT, FORMAT_VERSION, check_header
-from podium.files.parameters import Decoder, encode_object, part_names
+from podium.files.parameters import Decoder, encode_object, is_all_ours, part_names
 from podium.files.provenance import origin
 
 __all__ = ["MissingPartsError", "ModelFileError", "load", "save"]
@@ -63,11 +65,14 @@ def save(
     Raises
     ------
     ValueError
-        If a part could not be named: a lambda, a local function, a class defined in a notebook.
+        If a part could not be named: a lambda, a local function, a class defined in a notebook. Or if a parameter is
+        not finite, or larger in size than 1e100: such a file could not be loaded.
     """
     ranker._require_fitted()
     described = encode_object(ranker)
     fitted, content = ranker._stored_fit()
+    if is_all_ours(described):  # other classes may store what they like
+        _require_moderate(content)
     header = {
         "format": FORMAT,
         "version": FORMAT_VERSION,
@@ -76,6 +81,18 @@ def save(
         "provenance": origin(getattr(ranker, "provenance_", None), dataset, provenance),
     }
     write_archive(path, header, content)
+
+
+def _require_moderate(content: Arrays) -> None:
+    try:
+        for name, value in content.items():
+            if isinstance(value, np.ndarray) and value.dtype == np.float64:
+                require_moderate(name, value)
+    except ValueError as error:
+        raise ValueError(
+            f"the model cannot be saved, since no file like it is loaded: {error}. Features of moderate size, such as "
+            "those that are standardized, lead to moderate parameters"
+        ) from None
 
 
 def require_savable(ranker: Savable) -> None:

@@ -79,6 +79,16 @@ def part_names(encoded: Any) -> Iterator[str]:
         yield from part_names(value)
 
 
+def is_all_ours(encoded: Any) -> bool:
+    """Return whether an object and its parts are of Podium's own classes, and none is code that the caller supplies."""
+    if isinstance(encoded, list):
+        return all(map(is_all_ours, encoded))
+    if not isinstance(encoded, dict):
+        return True
+    ours = "supplied" not in encoded and not is_user_object(encoded.get("class", ""))
+    return ours and all(map(is_all_ours, encoded.values()))
+
+
 @dataclass
 class Decoder:
     """Reads parameters with what the caller supplies."""

@@ -43,7 +43,20 @@ def read_ratings(
         By default found in the first line.
     duplicates : {"last", "first", "mean", "error"}
         What to do where a user rates an item more than once, see :class:`Ratings`.
+
+    Raises
+    ------
+    ValueError
+        If a file cannot be read, with its name and line, or if there is no rating in it.
     """
+    ratings = read_part(path, columns=columns, separator=separator, duplicates=duplicates)
+    if not len(ratings):
+        raise ValueError(f"no ratings in {path}")
+    return ratings
+
+
+def read_part(path: FilePath, *, columns: Sequence[str] | None, separator: str | None, duplicates: str) -> Ratings:
+    """Read one of several files, as :func:`read_ratings` does; there may be no rating in it."""
     if columns is not None and not 3 <= len(columns) <= 4:
         raise ValueError(f"columns must name those of user, item, rating and perhaps time; got {columns}")
     if Path(path).suffix.lower() in (".parquet", ".pq"):

@@ -110,6 +110,8 @@ def read_judgments(
         judged = qrels.grades >= 0
         return Qrels(qrels.qids[judged], qrels.document_ids[judged], qrels.grades[judged])
     frame = read_frame(path, None)
+    if not frame.height:
+        raise ValueError(f"no judgments in {path}")
     with naming(path):
         names = [_column(frame, what, given) for what, given in zip(_COLUMNS, (qid, document_id, label), strict=True)]
         queries, documents, texts = (frame[name].to_list() for name in names)

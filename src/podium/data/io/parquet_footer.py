@@ -8,6 +8,7 @@ https://parquet.apache.org/docs/file-format/metadata/.
 from typing import IO, Any, NamedTuple
 
 from podium.core.limits import allowed_bytes, raise_limit
+from podium.data.io.parquet_format import FOOTER
 from podium.data.io.thrift import Thrift
 
 MAGIC = b"PAR1"
@@ -27,6 +28,7 @@ class Chunk(NamedTuple):
     column: str
     nested: bool
     codec: int
+    n_values: int
     start: int
     size: int
 
@@ -40,7 +42,7 @@ def checked_chunks(file: IO[bytes], size: int) -> list[Chunk]:
         raise ValueError("it does not end as Parquet files do; it may be cut off")
     file.seek(size - _TAIL - length)
     try:
-        return _check(Thrift(file.read(length)).struct(), size)
+        return _check(Thrift(file.read(length)).struct(FOOTER), size)
     except (IndexError, TypeError, KeyError, AttributeError):
         raise ValueError("its footer is damaged") from None
 
@@ -55,7 +57,8 @@ def _check(facts: dict[int, Any], size: int) -> list[Chunk]:
             if not 0 < first <= first + column[_PACKED_SIZE] <= size:
                 raise ValueError("its footer says that data are where the file has none")
             name = column[_PATH][0].decode("utf-8", "replace")
-            chunks.append(Chunk(name, len(column[_PATH]) > 1, column[_CODEC], first, column[_PACKED_SIZE]))
+            facts_of_pages = column[_CODEC], column[_VALUES], first, column[_PACKED_SIZE]
+            chunks.append(Chunk(name, len(column[_PATH]) > 1, *facts_of_pages))
         needed = _BYTES_PER_VALUE * sum(max(column[_VALUES], n_rows) for column in columns)
         if n_rows < 0 or needed > allowed_bytes(size):
             raise ValueError(

@@ -1,65 +1,72 @@
 """What pages of Parquet files say of themselves, which polars does not compare.
 
 Some writers give each page of values a checksum, gzip pages have one in any case, and pages of the second version say
-how many values are missing. A file that contradicts itself is damaged, and its values are not what was written.
+how many values are missing. A file that contradicts itself is damaged, and its values are not what was written. So is
+one whose pages have heads of another form than the format's: readers would look for the values at different places.
 """
 
 import zlib
+from contextlib import suppress
 from typing import IO, Any
 
 from podium.data.io.parquet_footer import Chunk
+from podium.data.io.parquet_format import PAGE_HEAD
 from podium.data.io.thrift import Thrift
 
 _GZIP = 2
-_HEAD = 4096
-"""Bytes in which the head of a page usually fits."""
+_HEADS = 256, 8192
+"""Bytes in which the head of a page usually fits, and one with long texts."""
 _PIECE = 1 << 20
 
 # Numbers of fields in the head of a page.
-_SIZE, _PACKED_SIZE, _CHECKSUM, _DICTIONARY, _SECOND_VERSION = 2, 3, 4, 7, 8
+_KIND, _SIZE, _PACKED_SIZE, _CHECKSUM, _SECOND_VERSION = 1, 2, 3, 4, 8
+_FACTS = {0: 5, 1: 6, 2: 7, 3: 8}
+"""Which field has the facts of pages of a kind: values, an index, a dictionary, values in the second version."""
+_OF_VALUES = (0, 3)
 _VALUES, _NULLS, _DEFINITION_LEVELS, _REPETITION_LEVELS, _IS_PACKED = 1, 2, 5, 6, 7
 
 
 def check_pages(file: IO[bytes], chunk: Chunk) -> None:
-    """Raise ValueError if a page contradicts itself; of most files, whose pages say little, only the start is read."""
+    """Raise ValueError if a page contradicts itself or the footer; of most files only the heads of pages are read."""
     try:
-        if chunk.codec != _GZIP and not _says_more(file, chunk):
-            return
-        file.seek(chunk.start)
-        content, place = file.read(chunk.size), 0
-        while place < chunk.size:
-            reader = Thrift(content, place)
-            head = reader.struct()
-            place = reader.place + head[_PACKED_SIZE]
-            page = content[reader.place : place]
-            if head[_PACKED_SIZE] < 0 or len(page) != head[_PACKED_SIZE]:
+        place, end, n_values = chunk.start, chunk.start + chunk.size, 0
+        while place < end:
+            head, place = _head(file, place, end)
+            place += head[_PACKED_SIZE]
+            if head[_PACKED_SIZE] < 0 or place > end:
                 raise ValueError("it is cut off")
-            if _CHECKSUM in head and zlib.crc32(page) != head[_CHECKSUM] & 0xFFFFFFFF:
-                raise ValueError("its values do not agree with their checksum")
-            if chunk.codec == _GZIP:
-                _check_gzip(page, head)
-            if _SECOND_VERSION in head and not chunk.nested:
-                _check_nulls(page, head[_SECOND_VERSION])
+            facts = head[_FACTS[head[_KIND]]]
+            n_values += facts[_VALUES] if head[_KIND] in _OF_VALUES else 0
+            if _CHECKSUM in head or chunk.codec == _GZIP or _SECOND_VERSION in head:
+                file.seek(place - head[_PACKED_SIZE])
+                _check_content(file.read(head[_PACKED_SIZE]), head, chunk)
+        if n_values != chunk.n_values:
+            raise ValueError(f"with it, the pages have {n_values} values; the footer says {chunk.n_values}")
     except (ValueError, IndexError, KeyError, TypeError, AttributeError, zlib.error) as error:
         raise ValueError(f"a page of column {chunk.column!r} is damaged: {error}") from None
 
 
-def _says_more(file: IO[bytes], chunk: Chunk) -> bool:
-    """Return whether the first page of values can contradict itself, or whether that cannot be seen from its start."""
-    place = chunk.start
-    try:
-        for _ in range(2):  # a dictionary may come first
-            file.seek(place)
-            reader = Thrift(file.read(_HEAD))
-            head = reader.struct()
-            place += reader.place + head[_PACKED_SIZE]
-            if _CHECKSUM in head or _SECOND_VERSION in head:
-                return True
-            if _DICTIONARY not in head:
-                return False
-    except (ValueError, IndexError, KeyError, TypeError, OSError):
-        return True
-    return False
+def _head(file: IO[bytes], place: int, end: int) -> tuple[dict[int, Any], int]:
+    """Return the head of the page at a place, and where its content starts."""
+    for size in _HEADS:
+        file.seek(place)
+        reader = Thrift(file.read(min(size, end - place)))
+        with suppress(ValueError, IndexError):  # it may be longer
+            return reader.struct(PAGE_HEAD), place + reader.place
+    file.seek(place)
+    reader = Thrift(file.read(end - place))
+    return reader.struct(PAGE_HEAD), place + reader.place
+
+
+def _check_content(page: bytes, head: dict[int, Any], chunk: Chunk) -> None:
+    if len(page) != head[_PACKED_SIZE]:
+        raise ValueError("it is cut off")
+    if _CHECKSUM in head and zlib.crc32(page) != head[_CHECKSUM] & 0xFFFFFFFF:
+        raise ValueError("its values do not agree with their checksum")
+    if chunk.codec == _GZIP:
+        _check_gzip(page, head)
+    if _SECOND_VERSION in head and not chunk.nested:
+        _check_nulls(page, head[_SECOND_VERSION])
 
 
 def _check_nulls(page: bytes, facts: dict[int, Any]) -> None:

@@ -12,6 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from podium.core.arrays import require_moderate
+
 END = "end of trees\n"
 _HEADER = {"version": "v4", "num_class": "1", "num_tree_per_iteration": "1", "label_index": "0"}
 _BY_NODE = ("split_feature", "split_gain", "threshold", "decision_type", "left_child", "right_child")
@@ -122,6 +124,8 @@ def _parse_tree(fields: dict[str, str], n_features: int, where: str) -> Tree:
         # A split between missing values, or infinite ones, and all others has an infinite threshold.
         if name != "threshold" and not np.isfinite(values[name]).all():
             raise ValueError(f"{where}: {name} holds a number that is not finite")
+        if name == "leaf_value":
+            require_moderate(f"{where}: {name}", values[name])
         if n_leaves == 1 and name in ("leaf_weight", "leaf_count") and not len(values[name]):
             values[name] = np.zeros(1)  # LightGBM writes neither for a tree that is a constant
         if len(values[name]) != expected:

@@ -15,9 +15,6 @@ from podium.numerics.compiling import njit
 from podium.numerics.pool import share
 from podium.scorers.base import Model, Scorer
 
-LARGEST = 1e100
-"""What a factor in a file may be: sums of products of two are then finite."""
-
 
 @dataclass(frozen=True)
 class FactorModel(Model):
@@ -60,8 +57,6 @@ class FactorModel(Model):
         user_factors = require_array(arrays, "user_factors", (None, None))
         item_factors = require_array(arrays, "item_factors", (None, user_factors.shape[1]))
         item_bias = require_array(arrays, "item_bias", (len(item_factors),))
-        if any(np.abs(array).max(initial=0.0) > LARGEST for array in (user_factors, item_factors, item_bias)):
-            raise ValueError(f"the model's factors are larger than {LARGEST:g}: scores would not be finite")
         return cls(user_factors, item_factors, item_bias)
 
 
