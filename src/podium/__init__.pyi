@@ -41,7 +41,7 @@ from podium.export.check import check_export as check_export
 from podium.export.portable import NotExportable as NotExportable
 from podium.files.models import load as load
 from podium.metrics.definition import metric as metric
-from podium.metrics.evaluation import evaluate as evaluate
+from podium.metrics.evaluating import evaluate as evaluate
 from podium.metrics.scorer import make_scorer as make_scorer
 from podium.models.blend import Blend as Blend
 from podium.models.distill import distill as distill

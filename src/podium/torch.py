@@ -20,7 +20,8 @@ try:
 except ImportError as error:  # pragma: no cover
     raise ImportError("podium.torch needs PyTorch: pip install 'podium-rank[torch]'") from error
 
-from podium.losses.base import BoundLoss, Loss
+from podium.losses.base import Loss
+from podium.losses.bound import BoundLoss
 
 __all__ = ["BoundTorchLoss", "TorchLoss", "loss"]
 

@@ -29,16 +29,30 @@ class Base(Parameterized):
     fact: ClassVar[bool] = True
     fitted_: int
 
+    def double(self) -> int:
+        """Return twice the first."""
+        return 2 * self.a
+
+    @property
+    def half(self) -> float:
+        """Half of the second."""
+        return self.b / 2
+
+    @classmethod
+    def made(cls) -> Base:
+        """Return one that is made."""
+        return cls()
+
 
 class Derived(Base):
     """Derived.
+
+    Some notes.
 
     Parameters
     ----------
     d : str
         Its own.
-
-    Some notes.
 
     Examples
     --------
@@ -49,6 +63,17 @@ class Derived(Base):
     d: str
     c: ClassVar[float] = 5.0
     b: float = 9.0
+
+    def double(self) -> int:
+        return 4 * self.a
+
+    @property
+    def half(self) -> float:
+        return self.b / 4
+
+    @classmethod
+    def made(cls) -> Derived:
+        return cls("d")
 
 
 def test_own_parameters_come_first_and_dropped_ones_are_gone() -> None:
@@ -69,10 +94,16 @@ def test_wrong_arguments_are_refused() -> None:
 
 def test_docstrings_list_inherited_parameters_once() -> None:
     text = inspect.getdoc(Derived) or ""
-    assert text.index("d : str\n    Its own.") < text.index("a : int\n    The first.") < text.index("Some notes.")
+    places = [text.index(part) for part in ("Some notes.", "d : str\n    Its", "b, c : float\n", "a : int\n    The")]
+    assert places == sorted(places), "entries are in the order of the constructor"
     assert text.count("Parameters\n----------") == 1
-    assert "b, c : float" in text
-    assert text.index("Some notes.") < text.index("Examples\n--------")
+    assert text.endswith("    The first.\n\nExamples\n--------\n>>> 1\n1")
+
+
+def test_methods_that_override_inherit_their_docstrings() -> None:
+    assert Derived.double.__doc__ == "Return twice the first."
+    assert Derived.half.__doc__ == "Half of the second."
+    assert Derived.made.__doc__ == "Return one that is made."
 
 
 def test_a_constructor_written_out_is_kept_and_inherited() -> None:

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from inspect import Parameter, Signature
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from podium.core.docstrings import with_inherited_parameters
+from podium.core.docstrings import complete_docstrings
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Fields:
         cls._limits = {k: v for base in reversed(cls.__mro__) for k, v in base.__dict__.get("_limits", {}).items()}
         if "__init__" not in cls.__dict__:
             cls.__init__ = _constructor(_parameters(cls))  # type: ignore[method-assign]
-        cls.__doc__ = with_inherited_parameters(cls)
+        complete_docstrings(cls)
 
     def check_parameters(self) -> None:
         """Raise if a parameter, or one of a parameter's own, is outside the limits that were declared for it."""

@@ -13,19 +13,18 @@ class Preferences:
     """Observed pairs (winner, loser) of documents of the same query: a partial order, possibly with cycles.
 
     Grades compare any two documents of a query; preferences state only the pairs that were observed. A pair that is
-    absent means "nothing known", not "tied".
+    absent means "nothing known", not "tied". Cycles (a over b, b over a) are allowed: each pair is an observation, and
+    the model weighs them against each other.
 
     Parameters
     ----------
     winner, loser : (n_pairs,) integers
         Row numbers of documents, in the caller's row order. Both must belong to the same query.
-    weight : (n_pairs,), optional
+    weight : (n_pairs,) array, optional
         Non-negative weight of each pair, 1 by default. Pairs given more than once are merged and their weights added.
     tied : (n_ties, 2) integers, optional
         Pairs of documents that were found equal, in any order. Models of ties (PairTies) learn from them; others
         pass over them, as they do over equal grades.
-
-    Cycles (a over b, b over a) are allowed: each pair is an observation, and the model weighs them against each other.
 
     Examples
     --------
@@ -63,9 +62,19 @@ class Preferences:
         return f"Preferences({len(self)} distinct pairs, total weight {self.weight.sum():g}{ties})"
 
     def shares_of_wins(self, n: int) -> np.ndarray:
-        """Return for each of ``n`` documents the weight of the pairs it wins, as a share of those it is in; else NaN.
+        """Return for each document the weight of the pairs it wins, as a share of those it is in.
 
         A tie is half a win for both.
+
+        Parameters
+        ----------
+        n : int
+            Documents there are.
+
+        Returns
+        -------
+        numpy.ndarray
+            Shares (n,); NaN for documents in no pair.
 
         Examples
         --------
@@ -92,8 +101,19 @@ class Preferences:
     def with_grades(self, grades: np.ndarray, offsets: np.ndarray) -> Preferences:
         """Return these pairs and those that grades make, each of weight 1; equal grades are ties, NaN says nothing.
 
-        ``grades`` are (n_documents,), grouped: query q owns ``offsets[q]:offsets[q + 1]``. A list of n graded documents
-        has up to n²/2 pairs, which are written down here.
+        A list of n graded documents has up to n²/2 pairs, which are written down here.
+
+        Parameters
+        ----------
+        grades : (n_documents,) array
+            Grades, grouped by query.
+        offsets : (n_queries + 1,) integers
+            Query q owns the documents ``offsets[q]:offsets[q + 1]``.
+
+        Returns
+        -------
+        Preferences
+            All pairs.
 
         Examples
         --------

@@ -25,24 +25,25 @@ __all__ = ["Queries"]
 class Queries:
     """Documents grouped by query.
 
+    Queries are ordered by first appearance; documents keep their order within a query.
+
     Parameters
     ----------
-    features : (n_documents, n_features)
+    features : (n_documents, n_features) array, sparse matrix or frame
         Array, SciPy sparse matrix, or a pandas / polars / pyarrow frame (its column names are kept). float32 stays
         float32; anything else becomes float64. NaN is kept: whether it is allowed depends on the scorer.
-    labels : (n_documents,) or Preferences, optional
+    labels : (n_documents,) array or Preferences, optional
         Grades, higher is better: any finite numbers, also fractional and negative ones. Or pairs of rows of which one
         is better, see :class:`podium.Preferences`.
+    qid : (n_documents,) array, optional
+        The query each document belongs to: integers, strings or any hashable values, in any order.
+    sizes : (n_queries,) integers, optional
+        Instead of ``qid``: the number of documents of each query, in order. Zero is allowed.
     preferences : Preferences, optional
         Pairs beside grades, which may then be NaN where unknown: documents of known and unequal grades become pairs,
         those of equal ones ties, and the queries have preferences only.
-    qid : (n_documents,), optional
-        The query each document belongs to: integers, strings or any hashable values, in any order.
-    sizes : (n_queries,), optional
-        Instead of ``qid``: the number of documents of each query, in order. Zero is allowed.
-    document_ids, feature_names : sequences, optional
-
-    Queries are ordered by first appearance; documents keep their order within a query.
+    document_ids, feature_names : sequence, optional
+        What documents and features are called.
 
     Examples
     --------
@@ -136,7 +137,19 @@ class Queries:
     ) -> Self:
         """Make queries from a pandas, polars or pyarrow frame with named columns.
 
-        ``features`` defaults to the numeric columns that are left; ``label=None`` reads documents without labels.
+        Parameters
+        ----------
+        frame : pandas, polars or pyarrow frame
+            One row per document.
+        qid, label, document_id : str
+            Names of the columns; ``label=None`` reads documents without labels, ``document_id=None`` without ids.
+        features : sequence of str, optional
+            Names of the features; by default the numeric columns that are left.
+
+        Returns
+        -------
+        Queries
+            With the columns' names as those of the features.
         """
         table = as_table(frame)
         named = [name for name in (qid, label, document_id) if name is not None]
@@ -161,6 +174,7 @@ class Queries:
 
     @property
     def has_labels(self) -> bool:
+        """Whether there are grades."""
         return self._labels is not None
 
     @property
@@ -173,10 +187,12 @@ class Queries:
 
     @property
     def n_documents(self) -> int:
+        """How many documents there are in all queries."""
         return int(self.offsets[-1])
 
     @property
     def n_features(self) -> int:
+        """How many features a document has."""
         return int(self.features.shape[1])
 
     @property
@@ -196,6 +212,7 @@ class Queries:
 
     @property
     def is_sparse(self) -> bool:
+        """Whether the features are a sparse matrix."""
         return bool(sparse.issparse(self.features))
 
     @property

@@ -15,6 +15,7 @@ from typing import Any, Protocol, Self, TypeVar
 import numpy as np
 from scipy import sparse
 
+from podium.core.docstrings import inherit_docstrings
 from podium.data.changed import ChangedQueries
 from podium.data.grouping import offsets_from_sizes
 from podium.data.queries import Queries
@@ -90,6 +91,9 @@ class Team(Protocol):
 class RemoteQueries(ABC):
     """Queries in parts of whole consecutive queries, elsewhere."""
 
+    def __init_subclass__(cls) -> None:
+        inherit_docstrings(cls)
+
     def __init__(self, facts: Sequence[PartFacts]) -> None:
         if not facts:
             raise ValueError("there is no partition with a document in it")
@@ -117,10 +121,12 @@ class RemoteQueries(ABC):
 
     @property
     def n_documents(self) -> int:
+        """How many documents there are in all parts."""
         return int(self.offsets[-1])
 
     @property
     def n_partitions(self) -> int:
+        """How many parts there are."""
         return len(self.facts)
 
     @property

@@ -61,8 +61,15 @@ def make_search_results(
         At most 1,620, the number of different queries that there are.
     n_documents : int
         Mean number of results per query; their numbers range from half of it to one and a half of it.
+    random_state : int, numpy.random.Generator or None
+        The same number gives the same results.
     noise : float
         Standard deviation of what judges disagree on, where the right thing instead of a wrong one counts 1.6.
+
+    Returns
+    -------
+    Queries
+        With words, titles and names of features.
 
     Examples
     --------

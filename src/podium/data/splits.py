@@ -18,6 +18,27 @@ def train_test_split(
     """Divide whole queries at random into a training and a test part; both keep the order of the queries.
 
     Queries on a cluster (:mod:`podium.dask`) are divided as they would be here.
+
+    Parameters
+    ----------
+    queries : Queries
+        What to divide.
+    test_size : float
+        Share of the queries that go to the test part.
+    random_state : int, numpy.random.Generator or None
+        The same number gives the same parts.
+
+    Returns
+    -------
+    tuple of Queries
+        Training part and test part.
+
+    Examples
+    --------
+    >>> import podium
+    >>> train, test = podium.train_test_split(podium.make_queries(n_queries=20), test_size=0.2, random_state=0)
+    >>> len(train), len(test)
+    (16, 4)
     """
     if not 0 < test_size < 1:
         raise ValueError(f"test_size is the share of queries, between 0 and 1; got {test_size}")
@@ -56,6 +77,13 @@ def k_folds(queries: Any, k: int = 5, *, random_state: RandomState = None) -> It
         Queries, to get the parts as Queries; or the number of queries, to get the parts as arrays of query numbers.
     k : int
         Number of folds, at least 3.
+    random_state : int, numpy.random.Generator or None
+        The same number gives the same folds.
+
+    Yields
+    ------
+    tuple of Queries or of arrays
+        Training, validation and test part.
 
     Examples
     --------

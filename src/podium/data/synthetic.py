@@ -25,12 +25,25 @@ def make_queries(
 
     Parameters
     ----------
+    n_queries : int
+        Number of lists.
     n_documents : int
         Documents per query; with ``vary_sizes`` their mean, sizes ranging from half of it to one and a half of it.
+    n_features : int
+        Features per document.
     n_grades : int
-        Grades 0 … n_grades − 1. Each higher grade is half as frequent as the one below, so ties are the rule.
+        Grades go from 0 to n_grades − 1. Each higher grade is half as frequent as the one below, so ties are the rule.
+    random_state : int, numpy.random.Generator or None
+        The same number gives the same lists.
     noise : float
         Standard deviation of the noise in the hidden score, whose signal has standard deviation 1.
+    vary_sizes : bool
+        Whether lists differ in length.
+
+    Returns
+    -------
+    Queries
+        Float32 features and grades.
 
     Examples
     --------

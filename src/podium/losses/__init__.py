@@ -3,6 +3,7 @@
 from podium.core.rooms import public_names
 from podium.losses.base import *
 from podium.losses.boltzrank import *
+from podium.losses.bound import *
 from podium.losses.cofirank import *
 from podium.losses.combined import *
 from podium.losses.function import *

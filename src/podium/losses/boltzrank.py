@@ -47,7 +47,7 @@ class BoltzRankLoss(Loss, rankings="boltzmann"):
     metric : str or Metric
         G: any metric of :func:`podium.metric`, ``"ndcg@5"``, ``"map (letor)"``, … Grades below 0 are worth nothing.
     weight : float
-        λ: 1 counts only the expected metric, 0 only the cross entropy.
+        Share λ of the expected metric: 1 counts only this, 0 only the cross entropy.
     n_samples : int
         K, rankings per query. They take 2 bytes per ranking and document.
     g : "linear", "sign", "logistic" or a function

@@ -62,6 +62,7 @@ class CoFiRankLoss(Loss, convex=True, ns_per_document=20.0, cost="n log n"):
 
     @property
     def visits_pairs(self) -> bool:  # type: ignore[override]
+        """The assignment of ``weights="power"`` takes more than pairs."""
         return self.weights == "power"
 
     def choose_kernel(self) -> Kernel:

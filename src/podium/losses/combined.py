@@ -28,9 +28,9 @@ class WithRegression(Loss):
     loss : Loss
         Any loss that learns from grades.
     weight : float
-        λ3 ≥ 0.
+        Weight λ3 ≥ 0 of the squared differences.
     targets : None, "identity" or a sequence
-        Where grades should be: 2^g − 1, the grade itself, or a number for each of the grades 0, 1, 2, …
+        Where grades should be: 2^g − 1, the grade itself, or a number for each of the grades 0, 1, 2 and so on.
     normalize : bool
         Mean of the squared differences over the query's documents; else their sum, as suits a likelihood.
 
@@ -71,7 +71,8 @@ class WithRegression(Loss):
 
 # The facts are those of the loss: the term added is as smooth and convex as can be.
 for _fact in ("convex", "has_gradient", "has_curvature", "exact_curvature", "sums_documents", "visits_pairs", "cost"):
-    setattr(WithRegression, _fact, property(attrgetter(f"loss.{_fact}")))
+    _doc = f"The fact ``{_fact}`` of the loss to which the term is added."
+    setattr(WithRegression, _fact, property(attrgetter(f"loss.{_fact}"), doc=_doc))
 
 kernel_of_loss: Kernel = unbound
 

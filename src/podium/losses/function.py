@@ -33,6 +33,10 @@ __all__ = ["FunctionLoss"]
 class FunctionLoss(Loss, visits_pairs=True, cost="the function's"):
     """The mean over queries of a function of one list's scores and labels.
 
+    An exception in the function, a wrong shape and a value that is not finite are errors that name the query. A model
+    trained with it can be saved if the function is defined in a module that can be imported; ``podium.load`` must then
+    be given the function: ``podium.load(path, parts={"mine:squares": mine.squares})``.
+
     Parameters
     ----------
     function : callable
@@ -40,16 +44,12 @@ class FunctionLoss(Loss, visits_pairs=True, cost="the function's"):
         function, or the same compiled by ``numba.njit``. Or a PyTorch function of two (n,) float64 tensors that returns
         the value alone. It must not change its arguments.
     convex : bool
-        Is it convex in the scores?
+        Whether it is convex in the scores.
     shift_invariant : bool
         Is it unchanged when a constant is added to all scores? A linear scorer then needs no intercept.
     has_curvature : bool
         Does the function return ``(value, gradient, curvature)``, with a second derivative (n,) per document, 0 or
         more? Trees make use of it.
-
-    An exception in the function, a wrong shape and a value that is not finite are errors that name the query. A model
-    trained with it can be saved if the function is defined in a module that can be imported; ``podium.load`` must then
-    be given the function: ``podium.load(path, parts={"mine:squares": mine.squares})``.
 
     Examples
     --------

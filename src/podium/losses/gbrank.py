@@ -30,12 +30,12 @@ class GBRankLoss(Loss, convex=True, has_curvature=True, visits_pairs=True, cost=
     Parameters
     ----------
     ties : float
-        λ ≥ 0: how strongly documents of equal label are drawn together.
+        How strongly documents of equal label are drawn together, λ ≥ 0.
     regression : float
-        λ3 ≥ 0: weight of the squared differences between scores and targets, half of their mean over the query's
+        Weight λ3 ≥ 0 of the squared differences between scores and targets, half of their mean over the query's
         documents. It makes absolute scores matter.
     targets : None, "identity" or a sequence
-        Where grades should be: 2^g − 1, the grade itself, or a number for each of the grades 0, 1, 2, …
+        Where grades should be: 2^g − 1, the grade itself, or a number for each of the grades 0, 1, 2 and so on.
     normalize : bool
         Means over each kind of pairs and over documents; else sums.
 
@@ -53,6 +53,7 @@ class GBRankLoss(Loss, convex=True, has_curvature=True, visits_pairs=True, cost=
 
     @property
     def shift_invariant(self) -> bool:  # type: ignore[override]
+        """Without a regression term, only differences of scores count."""
         return not self.regression
 
     def prepare(self, data: LabeledLists) -> tuple[Any, ...]:

@@ -59,15 +59,15 @@ class IntervalRankLoss(_Intervals):
     Parameters
     ----------
     separation : float
-        λ1 ≥ 0: what missing distance between neighboring grades costs; ``math.inf`` insists on it.
+        What missing distance between neighboring grades costs, λ1 ≥ 0; ``math.inf`` insists on it.
     width : float
-        λ2 ≥ 0: what the width of a grade's interval costs.
+        What the width of a grade's interval costs, λ2 ≥ 0.
     regression : float
-        λ3 ≥ 0: weight of the squared differences between scores and targets. It makes absolute scores matter.
+        Weight λ3 ≥ 0 of the squared differences between scores and targets. It makes absolute scores matter.
     targets : None, "identity" or a sequence
-        Where grades should be: 2^g − 1, the grade itself, or a number for each of the grades 0, 1, 2, …
+        Where grades should be: 2^g − 1, the grade itself, or a number for each of the grades 0, 1, 2 and so on.
     barrier : float, optional
-        μ > 0: stop at the optimum with logarithmic barriers of weight 1/μ, which leaves more distance than asked for.
+        Stop at the optimum with logarithmic barriers of weight 1/μ, which leaves more distance than asked for, μ > 0.
         The paper's is 100. Their cost is then part of the value, which may be negative. By default the exact optimum.
     tolerance : float
         Newton steps toward the barrier's optimum end with one that is shorter than this part of the intervals' range.
@@ -91,6 +91,7 @@ class IntervalRankLoss(_Intervals):
 
     @property
     def shift_invariant(self) -> bool:  # type: ignore[override]
+        """Without a regression term, only differences of scores count."""
         return not self.regression
 
     def prepare(self, data: LabeledLists) -> tuple[Any, ...]:
@@ -113,7 +114,7 @@ class IsotonicLoss(_Intervals):
     Parameters
     ----------
     targets : None, "identity" or a sequence
-        Where grades should be: 2^g − 1, the grade itself, or a number for each of the grades 0, 1, 2, …
+        Where grades should be: 2^g − 1, the grade itself, or a number for each of the grades 0, 1, 2 and so on.
 
     Examples
     --------

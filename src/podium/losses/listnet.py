@@ -41,9 +41,9 @@ class ListNetLoss(Loss, cost="n (n² for k = 3)"):
         beyond, exact for lists with up to 4,096 of these (k = 4: 28 documents; all places: 12). Of longer lists
         ``n_samples`` prefixes are drawn.
     transform : "identity" or "exp2"
-        t: the grade itself, as in the paper, or the gain 2^y − 1.
+        What t is: the grade itself, as in the paper, or the gain 2^y − 1.
     temperature : float
-        T > 0: large values flatten the target, small ones put it all on the best grade.
+        Large values of T > 0 flatten the target, small ones put it all on the best grade.
     phi : {"exp", "softplus", "sigmoid"}
         What turns labels and scores into weights of the draw, for k = 1: any increasing and positive function will do.
         ``"exp"`` is the paper's; ``"softplus"``, log(1 + e^s), grows like the score itself.
@@ -77,6 +77,7 @@ class ListNetLoss(Loss, cost="n (n² for k = 3)"):
 
     @property
     def visits_pairs(self) -> bool:  # type: ignore[override]
+        """More than two places take pairs."""
         return self.k > 2
 
     @property
@@ -86,14 +87,17 @@ class ListNetLoss(Loss, cost="n (n² for k = 3)"):
 
     @property
     def shift_invariant(self) -> bool:  # type: ignore[override]
+        """A softmax does not change when a constant is added to all scores; other φ do."""
         return self.phi == "exp"
 
     @property
     def rankings(self) -> str | None:  # type: ignore[override]
+        """With a softmax, the scores are those of a Plackett-Luce model."""
         return "plackett-luce" if self.phi == "exp" else None
 
     @property
     def guarded(self) -> bool:  # type: ignore[override]
+        """The kernels of the paper's loss make the value NaN by themselves."""
         return not self._of_paper
 
     def prepare(self, data: LabeledLists) -> tuple[Any, ...]:
@@ -128,7 +132,8 @@ class ListNetLoss(Loss, cost="n (n² for k = 3)"):
 
 # Only cross entropy of softmax distributions is convex, has a second derivative and a kernel for float32.
 for _fact in ("convex", "has_curvature", "keeps_float32"):
-    setattr(ListNetLoss, _fact, property(attrgetter("_of_paper")))
+    _doc = f"The fact ``{_fact}``: true of the paper's φ and divergence."
+    setattr(ListNetLoss, _fact, property(attrgetter("_of_paper"), doc=_doc))
 
 
 def _softmax(logits: np.ndarray, offsets: np.ndarray) -> np.ndarray:

@@ -30,7 +30,7 @@ class _Squares(Loss, convex=True, has_curvature=True, exact_curvature=True, guar
     normalize : bool
         Mean over the query's documents; else their sum, so that queries count by their length.
     targets : "identity", None or a sequence
-        Regress on the label itself, on 2^label − 1, or on a number for each of the grades 0, 1, 2, …
+        Regress on the label itself, on 2^label − 1, or on a number for each of the grades 0, 1, 2 and so on.
     """
 
     normalize: bool = True

@@ -39,7 +39,7 @@ class RankSVMLoss(Loss, convex=True, has_curvature=True, keeps_float32=True, vis
     squared : bool
         Square the hinge, which makes it smooth.
     margin : float
-        m > 0: the lead at which a pair costs nothing.
+        The lead m > 0 at which a pair costs nothing.
     normalize : bool
         Mean over the query's pairs; else their sum, so that queries count by their number of pairs.
 

@@ -37,7 +37,7 @@ class SoftRankLoss(Loss, visits_pairs=True, rankings="normal-scores", cost="n³ 
         Distribution of a document's rank. A list of n documents of which r have gain costs r n² steps (r n k for
         NDCG@k), or r n.
     sigma : float
-        σ, how uncertain scores are; with ``learn_sigma``, where learning starts. Small values come close to NDCG
+        How uncertain scores are, σ; with ``learn_sigma``, where learning starts. Small values come close to NDCG
         itself, which is flat nearly everywhere; large ones are smooth and far from it.
     learn_sigma : bool
         Learn log σ along with the scorer: the loss's one parameter.

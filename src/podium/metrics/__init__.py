@@ -3,6 +3,7 @@
 from podium.core.rooms import public_names
 from podium.metrics.conventions import *
 from podium.metrics.definition import *
+from podium.metrics.evaluating import *
 from podium.metrics.evaluation import *
 from podium.metrics.family import *
 from podium.metrics.scorer import *

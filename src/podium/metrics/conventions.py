@@ -23,9 +23,48 @@ class Convention:
     """Facts that decide the value of a metric.
 
     Make your own with :func:`dataclasses.replace`. One that keeps the name of a built-in convention but not its facts
-    says so in its name:
+    says so in its name.
 
+    Parameters
+    ----------
+    name : str
+        What the convention is called.
+    gain : {"exponential", "linear"}
+        DCG: a document of grade y is worth 2^y − 1, or y.
+    discount : {"log", "letor"}
+        DCG: rank i counts 1/log2(1 + i); or 1, 1, then 1/log2(i).
+    no_relevant : {"zero", "half", "one", "skip"}
+        A query with nothing to find: its normalized metrics (NDCG, AP, recall, R-precision, bpref) are 0, ½ or 1 and
+        its other metrics 0; or, with ``skip``, it has no value (NaN) and is left out of the mean.
+    no_relevant_ap : {None, "zero", "half", "one", "skip"}
+        The same for AP, where it differs.
+    short_ndcg : {"pad", "zero"}
+        NDCG@k of a list shorter than k: as if documents worth nothing followed; or 0.
+    short_precision : {"pad", "zero", "clip"}
+        P@k of a list of n < k documents: hits / k; or 0; or hits / n.
+    relevant_from : float
+        Metrics that distinguish only relevant and not relevant documents: relevant is this grade and above.
+    ap_cutoff : {"relevant", "min"}
+        AP@k divides by the number of relevant documents; or by k where there are more of them.
+    ties : {"average", "row", "document_id", "worst"}
+        Documents of equal score: the expectation over their orders; row order; document ids, descending (row order
+        where there are none); or lowest grade first.
+    score_precision : {"given", "single"}
+        Scores are compared as given; or rounded to single precision first, which makes ties.
+    negative : {"error", "zero"}
+        Grades below 0 in metrics made of gains: refused; or worth nothing.
+    stop : {"graded", "label"}
+        ERR: the user stops at a document with probability (2^(y − min_grade) − 1) / 2^(max_grade − min_grade); or the
+        label is that probability.
+    max_grade : float, optional
+        ERR: the highest grade there is; None takes the highest among all documents evaluated.
+    min_grade : float
+        ERR: the lowest grade there is. For one to five stars it is 1: nobody stops at a document of one star.
+
+    Examples
+    --------
     >>> from dataclasses import replace
+    >>> from podium.metrics import convention
     >>> replace(convention("letor"), relevant_from=2.0).name
     'letor+relevant_from=2'
     >>> convention("letor+relevant_from=2") == replace(convention("letor"), relevant_from=2.0)
@@ -34,36 +73,19 @@ class Convention:
 
     name: str
     gain: Literal["exponential", "linear"] = "exponential"
-    """DCG: a document of grade y is worth 2^y − 1, or y."""
     discount: Literal["log", "letor"] = "log"
-    """DCG: rank i counts 1/log2(1 + i); or 1, 1, then 1/log2(i)."""
     no_relevant: NoRelevant = "zero"
-    """A query with nothing to find: its normalized metrics (NDCG, AP, recall, R-precision, bpref) are 0, ½ or 1 and its
-    other metrics 0; or, with ``skip``, it has no value (NaN) and is left out of the mean."""
     no_relevant_ap: Literal[NoRelevant, None] = None
-    """The same for AP, where it differs."""
     short_ndcg: Literal["pad", "zero"] = "pad"
-    """NDCG@k of a list shorter than k: as if documents worth nothing followed; or 0."""
     short_precision: Literal["pad", "zero", "clip"] = "pad"
-    """P@k of a list of n < k documents: hits / k; or 0; or hits / n."""
     relevant_from: float = 1.0
-    """Metrics that distinguish only relevant and not relevant documents: relevant is this grade and above."""
     ap_cutoff: Literal["relevant", "min"] = "relevant"
-    """AP@k divides by the number of relevant documents; or by k where there are more of them."""
     ties: Literal["average", "row", "document_id", "worst"] = "average"
-    """Documents of equal score: the expectation over their orders; row order; document ids, descending (row order where
-    there are none); or lowest grade first."""
     score_precision: Literal["given", "single"] = "given"
-    """Scores are compared as given; or rounded to single precision first, which makes ties."""
     negative: Literal["error", "zero"] = "error"
-    """Grades below 0 in metrics made of gains: refused; or worth nothing."""
     stop: Literal["graded", "label"] = "graded"
-    """ERR: the user stops at a document with probability (2^(y − min_grade) − 1) / 2^(max_grade − min_grade); or the
-    label is that probability."""
     max_grade: float | None = None
-    """ERR: the highest grade there is; None takes the highest among all documents evaluated."""
     min_grade: float = 0.0
-    """ERR: the lowest grade there is. For one to five stars it is 1: nobody stops at a document of one star."""
 
     def __post_init__(self) -> None:
         for fact, options in _OPTIONS.items():
@@ -89,7 +111,26 @@ _OPTIONS = {fact: get_args(hint) for fact, hint in _FACTS.items() if get_origin(
 
 
 def convention(name: str | Convention) -> Convention:
-    """Return the convention of this name; ``"letor+ties=average"`` is ``letor`` with that fact changed."""
+    """Return the convention of this name.
+
+    Parameters
+    ----------
+    name : str or Convention
+        One of :data:`podium.metrics.CONVENTIONS`; ``"letor+ties=average"`` is ``letor`` with that fact changed.
+
+    Returns
+    -------
+    Convention
+        The rules; what is a convention already is returned as it is.
+
+    Examples
+    --------
+    >>> from podium.metrics import CONVENTIONS, convention
+    >>> "letor" in CONVENTIONS, "trec" in CONVENTIONS
+    (True, True)
+    >>> convention("letor").short_ndcg, convention("standard").short_ndcg
+    ('zero', 'pad')
+    """
     if isinstance(name, Convention):
         return name
     base, *changes = (part.strip() for part in name.split("+"))

@@ -21,22 +21,42 @@ __all__ = ["Metric", "define", "import_metrics", "metric"]
 
 @dataclass(frozen=True)
 class Metric:
-    """What :func:`metric` makes; equal if family, cutoff, parameter and all facts of the convention are."""
+    """What :func:`podium.metric` makes; equal if family, cutoff, parameter and all facts of the convention are.
+
+    Parameters
+    ----------
+    kind : Family
+        What is measured.
+    cutoff : int, optional
+        Ranks beyond it do not count; None if all do.
+    rules : Convention
+        The convention with all its facts.
+    parameter : float, optional
+        The number of a family that has one, as in ``rbp.95``.
+
+    Examples
+    --------
+    >>> from podium.metrics import metric
+    >>> m = metric("ndcg@10")
+    >>> m.family, m.cutoff, m.convention, str(m)
+    ('ndcg', 10, 'standard', 'ndcg@10 (standard)')
+    >>> m.per_query([2.0, 1.0, 1.0, 2.0], [1, 0, 1, 0], [0, 2, 4]).round(4).tolist()
+    [1.0, 0.6309]
+    """
 
     kind: Family
     cutoff: int | None
     rules: Convention
-    """The convention with all its facts."""
     parameter: float | None = None
 
     @property
     def family(self) -> str:
-        """Name of the family: ``ndcg``, ``map``, …"""
+        """Name of the family, such as ``ndcg`` or ``map``."""
         return self.kind.name
 
     @property
     def name(self) -> str:
-        """``ndcg@10``, ``map``, …"""
+        """Name with the cutoff, such as ``ndcg@10`` or ``map``."""
         return self.kind.named(self.cutoff, self.parameter)
 
     @property
@@ -46,7 +66,7 @@ class Metric:
 
     @property
     def needs_max_grade(self) -> bool:
-        """Does the value depend on the highest grade of the data, since the convention does not say it?"""
+        """Whether the value depends on the highest grade of the data, since the convention does not say it."""
         return self.kind.needs_max_grade and self.rules.max_grade is None and self.rules.stop == "graded"
 
     def for_parts_of(self, queries: Any) -> Self:
@@ -70,16 +90,22 @@ class Metric:
 
         Parameters
         ----------
-        scores, labels : (n_documents,)
+        scores, labels : (n_documents,) array
             Query q owns the slice ``offsets[q]:offsets[q + 1]`` of both. Scores of −∞ mark documents that were not
             retrieved: they count among what there is to find but never as found.
-        offsets : (n_queries + 1,) integers, from 0 to n_documents
-        document_ids : (n_documents,), optional
+        offsets : (n_queries + 1,) integers
+            From 0 to n_documents.
+        document_ids : (n_documents,) array, optional
             Break ties between scores where the convention says so.
         collapse : (group ids, limit), optional
             At most ``limit`` documents of a group are shown in a list; see :func:`podium.evaluate`.
         judged : (n_documents,) bool, optional
             Which documents were judged; see :func:`podium.evaluate`.
+
+        Returns
+        -------
+        numpy.ndarray
+            One value per query.
         """
         if collapse is not None:
             collapse = as_collapse(collapse, len(labels))
@@ -108,6 +134,11 @@ def metric(
     max_grade : float, optional
         The highest grade there is, for ERR; by default the convention's, or else the highest among the documents
         evaluated.
+
+    Returns
+    -------
+    Metric
+        A value that can be printed, compared and computed.
 
     Examples
     --------
@@ -165,6 +196,7 @@ def define(
         documents retrieved, best score first. NaN says that the list has no value: it is left out of the mean. An
         infinite value, something that is not a number and an exception are errors that name the query.
     summary : str, optional
+        What it is in a few words, for help texts.
     binary : bool
         ``labels`` are 1 for relevant documents (see the convention) and 0 for others.
     normalized : bool
@@ -185,6 +217,11 @@ def define(
         The rules of the metric returned. Documents of equal score follow the convention too; where it averages over
         their orders, the mean is over all orders if there are at most 120, and otherwise over 120 random ones, always
         the same.
+
+    Returns
+    -------
+    Metric
+        The metric without a cutoff.
 
     Notes
     -----
@@ -223,8 +260,26 @@ def define(
 def import_metrics(names: Sequence[str]) -> list[str]:
     """Return names of metrics with each ``module:name`` imported, defined if need be, and replaced by its name.
 
-    This runs the module's code, so it is for names that the user typed, never for names found in a file. ``name`` is
-    what :func:`define` returned, or a bare function of a list's labels.
+    This runs the module's code, so it is for names that the user typed, never for names found in a file.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Names of metrics, some of which may be ``module:name``, with or without a cutoff: what
+        :func:`podium.metrics.define` returned, or a bare function of a list's labels.
+
+    Returns
+    -------
+    list of str
+        What :func:`podium.metrics.metric` takes.
+
+    Examples
+    --------
+    >>> from podium.metrics import import_metrics, metric
+    >>> import_metrics(["ndcg@10", "statistics:fmean"])
+    ['ndcg@10', 'fmean']
+    >>> metric("fmean").per_query([3.0, 2.0], [0, 1], [0, 2]).tolist()
+    [0.5]
     """
     return [_import(name) if is_user_object(name.partition("@")[0].strip()) else name for name in names]
 

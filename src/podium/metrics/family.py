@@ -15,35 +15,67 @@ Function = Callable[..., float]
 
 @dataclass(frozen=True)
 class Family:
-    """A kind of metric, such as NDCG at any cutoff."""
+    """A kind of metric, such as NDCG at any cutoff.
+
+    Parameters
+    ----------
+    name, summary : str
+        What it is called, and what it is in a few words.
+    function : callable
+        What computes the value of one list. A built-in family's is compiled (see :mod:`podium.metrics.ranked`), a
+        user's is called as it is.
+    cutoff : {"optional", "required", "none"}
+        Whether its metrics have a cutoff.
+    aliases : tuple of str
+        Other names, in lower case.
+    name_with_cutoff : str
+        Its name in front of a cutoff, where it is not ``name``.
+    seeks : {"gain", "relevant", "order"}
+        What there must be to find in a query: a document with a grade above 0, a relevant one, or nothing special.
+    normalized : bool
+        Whether it is a share of what there is to find. Where that is nothing, the convention decides; else the value
+        is 0.
+    no_relevant : str
+        The fact of the convention that decides then.
+    prepared : {"", "gains", "hits", "scores"}
+        What the loop over queries prepares for it: cumulative gains, cumulative hits, or scores in row order.
+    needs_max_grade : bool
+        Whether values depend on the highest grade there is.
+    judged_only : bool
+        Whether documents without a judgment are removed from the list before it is measured.
+    bounded : bool
+        Whether all values lie between −1 and 1.
+    parameter : float, optional
+        Default of the number written as in ``rbp.95``, for a family that has one.
+    is_own : bool
+        Whether it was defined by a user.
+    takes_best : bool
+        Whether a user's function also takes the grades of the best possible list.
+
+    Examples
+    --------
+    >>> from podium.metrics import FAMILIES
+    >>> ndcg = FAMILIES["ndcg"]
+    >>> ndcg.named(10), ndcg.cutoff, ndcg.normalized, ndcg.bounded
+    ('ndcg@10', 'optional', True, True)
+    """
 
     name: str
     summary: str
     function: Function
-    """A built-in family's is compiled (see :mod:`podium.metrics.ranked`), a user's is called as it is."""
     cutoff: Literal["optional", "required", "none"] = "optional"
     aliases: tuple[str, ...] = ()
     name_with_cutoff: str = ""
-    """Where it is not ``name``."""
     seeks: Literal["gain", "relevant", "order"] = "relevant"
-    """What there must be to find in a query: a document with a grade above 0, a relevant one, or nothing special."""
     normalized: bool = False
-    """Is it a share of what there is to find? Where that is nothing, the convention decides; else the value is 0."""
     no_relevant: str = "no_relevant"
-    """The fact of the convention that decides then."""
     prepared: Literal["", "gains", "hits", "scores"] = ""
-    """What the loop over queries prepares for it: cumulative gains, cumulative hits, or scores in row order."""
     needs_max_grade: bool = False
     judged_only: bool = False
-    """Are documents without a judgment removed from the list before it is measured?"""
     bounded: bool = True
-    """Do all values lie between −1 and 1?"""
     parameter: float | None = None
-    """Default of the number written as in ``rbp.95``, for a family that has one."""
     is_own: bool = False
-    """Was it defined by a user?"""
     takes_best: bool = False
-    """Does a user's function also take the grades of the best possible list?"""
 
     def named(self, cutoff: int | str | None, parameter: float | None = None) -> str:
         """Return the name of the family's metric with this cutoff and parameter."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from podium.metrics.conventions import Convention
 from podium.metrics.definition import Metric, metric
-from podium.metrics.evaluation import evaluate
+from podium.metrics.evaluating import evaluate
 
 if TYPE_CHECKING:
     from sklearn.utils.metadata_routing import MetadataRequest
@@ -25,6 +25,7 @@ def make_scorer(name: str | Metric, convention: str | Convention | None = None) 
     Parameters
     ----------
     name : str or Metric
+        What :func:`podium.metrics.metric` takes.
     convention : str or Convention, optional
         The rules that the metric follows: those it names itself, else ``standard``.
 

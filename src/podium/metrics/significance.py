@@ -22,6 +22,22 @@ def bootstrap_interval(
 ) -> tuple[float, float]:
     """Return the percentile bootstrap interval of the mean.
 
+    Parameters
+    ----------
+    values : (n_queries,) array
+        A metric of each query; NaN where it has none.
+    level : float
+        Coverage.
+    n_resamples : int
+        Resamples of the queries.
+    random_state : int or numpy.random.Generator
+        What they are drawn with.
+
+    Returns
+    -------
+    tuple of float
+        Lower and upper end.
+
     Examples
     --------
     >>> low, high = bootstrap_interval([0.1, 0.4, 0.5, 0.9, 0.3])
@@ -52,6 +68,20 @@ def randomization_test(a: Any, b: Any, n_resamples: int = 10_000, random_state: 
     systems differ on at most 16 queries, else over a random sample to which the observed pattern is added, so that it
     is never 0.
 
+    Parameters
+    ----------
+    a, b : (n_queries,) array
+        A metric of two systems on the same queries.
+    n_resamples : int
+        Size of that sample.
+    random_state : int or numpy.random.Generator
+        What it is drawn with.
+
+    Returns
+    -------
+    float
+        Two-sided p-value.
+
     Examples
     --------
     >>> randomization_test([0.5, 0.6, 0.7], [0.4, 0.4, 0.4])  # of 8 patterns, the observed one and its opposite
@@ -76,7 +106,17 @@ def randomization_test(a: Any, b: Any, n_resamples: int = 10_000, random_state: 
 
 
 def paired_t_test(a: Any, b: Any) -> float:
-    """Return the two-sided p-value of Student's paired t-test; 1 if the systems do not differ on any query.
+    """Return the two-sided p-value of Student's paired t-test.
+
+    Parameters
+    ----------
+    a, b : (n_queries,) array
+        A metric of two systems on the same queries.
+
+    Returns
+    -------
+    float
+        Two-sided p-value; 1 if the systems do not differ on any query.
 
     Examples
     --------
@@ -98,7 +138,17 @@ def paired_t_test(a: Any, b: Any) -> float:
 
 
 def holm(p_values: Any) -> np.ndarray:
-    """Return p-values corrected for their number by Holm's step-down method, in the order given.
+    """Return p-values corrected for their number by Holm's step-down method.
+
+    Parameters
+    ----------
+    p_values : array of float
+        One per comparison.
+
+    Returns
+    -------
+    numpy.ndarray
+        Corrected p-values, in the order given.
 
     Examples
     --------

@@ -11,6 +11,7 @@ import numpy as np
 
 from podium.core.arrays import Arrays as Arrays
 from podium.core.arrays import require_array as require_array
+from podium.core.docstrings import inherit_docstrings
 from podium.core.parameters import Parameterized
 from podium.data.queries import Queries as Queries
 from podium.data.remote import RemoteQueries
@@ -61,6 +62,9 @@ class Scorer(Parameterized):
 
 class Model:
     """A learned function from features to scores."""
+
+    def __init_subclass__(cls) -> None:
+        inherit_docstrings(cls)
 
     n_features: int | None = None
     """How many features it takes; None if it takes any number."""

@@ -11,7 +11,8 @@ import numpy as np
 from podium.core.parameters import Parameterized
 from podium.data.queries import Queries
 from podium.data.remote import RemoteQueries
-from podium.losses.base import BoundLoss, Loss
+from podium.losses.base import Loss
+from podium.losses.bound import BoundLoss
 from podium.metrics.definition import Metric
 from podium.metrics.telling import watched_metric
 from podium.scorers.base import Model, Scorer, SmoothModel, StartOptions

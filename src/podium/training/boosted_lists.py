@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from podium.data.queries import Queries
-from podium.losses.base import BoundLoss, LossValue
+from podium.losses.bound import BoundLoss, LossValue
 from podium.metrics.definition import Metric
 from podium.scorers.base import Model
 from podium.scorers.growing import Growable, GrowthStart

@@ -8,7 +8,8 @@ import numpy as np
 
 from podium.data.queries import Queries
 from podium.data.remote import RemoteQueries
-from podium.losses.base import BoundLoss, Loss
+from podium.losses.base import Loss
+from podium.losses.bound import BoundLoss
 from podium.losses.checks import mean_weights
 from podium.numerics.calls import Routine
 from podium.numerics.loop import Blocks, blocks_for, new_sums, total_gradient

@@ -16,7 +16,26 @@ __all__ = ["read_queries", "write_queries"]
 def read_queries(*paths: FilePath | Sequence[FilePath], **options: Any) -> Queries:
     """Read files whose format is found from their content and names: LETOR / SVMlight, CSV or Parquet.
 
-    Options go to :func:`podium.read_letor` or :func:`podium.read_table`.
+    Parameters
+    ----------
+    *paths : path or sequence of paths
+        Files, all of the same format.
+    **options : Any
+        Those of :func:`podium.read_letor` or :func:`podium.read_table`.
+
+    Returns
+    -------
+    Queries
+        All files together.
+
+    Examples
+    --------
+    >>> import podium, tempfile
+    >>> from pathlib import Path
+    >>> path = Path(tempfile.mkdtemp(), "train.txt")
+    >>> podium.write_queries(podium.make_queries(n_queries=3, n_documents=4, n_features=2), path)
+    >>> podium.read_queries(path)
+    Queries(3 queries, 15 documents, 2 features, 3 grades)
     """
     files = list(flat_paths(paths))
     kinds = {is_table(path) for path in files}
@@ -29,6 +48,24 @@ def write_queries(queries: Queries, path: FilePath) -> None:
     """Write queries in the format that the file's name says: CSV, TSV or Parquet, else LETOR; ``.gz`` packs it.
 
     See :func:`podium.write_table` and :func:`podium.write_letor`.
+
+    Parameters
+    ----------
+    queries : Queries
+        What to write.
+    path : path
+        The file, which is written completely or not at all.
+
+    Examples
+    --------
+    >>> import podium, tempfile
+    >>> from pathlib import Path
+    >>> path = Path(tempfile.mkdtemp(), "train.csv")
+    >>> podium.write_queries(podium.Queries([[0.5], [0.2]], labels=[1, 0], qid=["a", "a"]), path)
+    >>> print(path.read_text(), end="")
+    qid,label,feature_1
+    a,1,0.5
+    a,0,0.2
     """
     (write_table if suffix_of(path) in TABLE_SUFFIXES else write_letor)(queries, path)
 

@@ -64,6 +64,12 @@ def join_judgments(
     qid, label, document_id : str, optional
         Columns of the table. By default those with a usual name, such as ``query``, ``grade`` and ``document``.
 
+    Returns
+    -------
+    Joined
+        The queries with their grades (``queries``), and what had no counterpart: ``unjudged``, ``missing``,
+        ``unjudged_queries``.
+
     Examples
     --------
     >>> q = Queries([[1.0], [2.0], [3.0]], qid=["a", "a", "b"], document_ids=["x", "y", "x"])

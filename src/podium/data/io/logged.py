@@ -59,7 +59,7 @@ def read_logged(
 
     Parameters
     ----------
-    *paths
+    *paths : path or sequence of paths
         Files, or lists of files, plain or gzipped: responses of an engine or rows
         ``{"query": …, "document": …, "features": …}``, any number per file.
     judgments : path, optional
@@ -80,6 +80,11 @@ def read_logged(
         The features to keep, in this order. By default all, in order of first appearance.
     missing : float
         Value of a feature that was not logged for a document. 0 is what the engines themselves use.
+
+    Returns
+    -------
+    Queries
+        With document ids and names of the features.
 
     Examples
     --------

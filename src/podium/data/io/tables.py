@@ -52,7 +52,7 @@ def read_table(
 
     Parameters
     ----------
-    *paths
+    *paths : path or sequence of paths
         Files, or lists of files, with the same columns.
     qid, label, document_id : str
         Names of the columns. ``label=None`` reads documents without labels, ``document_id=None`` without ids. A table
@@ -64,11 +64,26 @@ def read_table(
     ignore : list of str
         Columns that are no features although nothing else is read from them, such as times.
 
+    Returns
+    -------
+    Queries
+        With the columns' names as those of the features.
+
     Raises
     ------
     ValueError
         If a file cannot be read, with its name and line: a row of a CSV file with fewer or more fields than the header,
         for example.
+
+    Examples
+    --------
+    >>> import podium, tempfile
+    >>> from pathlib import Path
+    >>> path = Path(tempfile.mkdtemp(), "train.csv")
+    >>> _ = path.write_text("query,grade,bm25,age\\nq1,2,0.5,3\\nq1,0,0.25,\\n")
+    >>> queries = podium.read_table(path, qid="query", label="grade")
+    >>> queries.feature_names, queries.labels.tolist(), queries.features.tolist()
+    (('bm25', 'age'), [2.0, 0.0], [[0.5, 3.0], [0.25, nan]])
     """
     tables = [_open_table(path, [qid, document_id]) for path in flat_paths(paths)]
     return queries_of_tables(tables, qid=qid, label=label, document_id=document_id, features=features, ignore=ignore)
@@ -207,6 +222,23 @@ def write_table(queries: Queries, path: FilePath) -> None:
     The columns are ``qid``, ``document_id`` and ``label`` where there are any, and the features by their names, else
     ``feature_1``, ``feature_2``, … Rows are in the grouped order. The file is written completely or not at all, as a
     gzip file if its name ends in ``.gz``.
+
+    Parameters
+    ----------
+    queries : Queries
+        What to write.
+    path : path
+        The file.
+
+    Examples
+    --------
+    >>> import podium, tempfile
+    >>> from pathlib import Path
+    >>> path = Path(tempfile.mkdtemp(), "train.csv")
+    >>> podium.write_table(podium.Queries([[0.5, 3.0]], labels=[2], qid=["q1"], feature_names=["bm25", "age"]), path)
+    >>> print(path.read_text(), end="")
+    qid,label,bm25,age
+    q1,2,0.5,3.0
     """
     features = queries.features if isinstance(queries.features, np.ndarray) else queries.features.toarray()
     names = [feature_identifier(j, queries.feature_names) for j in range(queries.n_features)]

@@ -38,12 +38,27 @@ class Run:
     """Scores of retrieved documents, one entry per line of the file.
 
     :func:`podium.read_run` reads one; :func:`podium.evaluate` and :func:`podium.compare` take it.
+
+    Parameters
+    ----------
+    qids, document_ids : (n,) array of str
+        Query and document of each line.
+    scores : (n,) float64 array
+        Finite; higher is better.
+    tag : str
+        What the run is called.
+
+    Examples
+    --------
+    >>> import numpy as np, podium
+    >>> run = podium.Run(np.array(["q1", "q1"]), np.array(["d1", "d2"]), np.array([0.5, 2.0]), tag="bm25")
+    >>> run.document_ids[run.scores.argmax()].item(), run.tag
+    ('d2', 'bm25')
     """
 
     qids: Array
     document_ids: Array
     scores: Array
-    """(n,) float64, finite."""
     tag: str = "run"
 
 
@@ -71,13 +86,56 @@ class JudgedRun:
 
 
 def read_qrels(path: FilePath) -> Qrels:
-    """Read relevance judgments; a document judged twice for a query is an error."""
+    """Read TREC's relevance judgments, lines ``query iteration document grade``.
+
+    Parameters
+    ----------
+    path : path
+        The file, plain or gzipped. A document judged twice for a query is an error.
+
+    Returns
+    -------
+    Qrels
+        Arrays ``qids``, ``document_ids`` and ``grades``, one entry per line.
+
+    Examples
+    --------
+    >>> import podium, tempfile
+    >>> from pathlib import Path
+    >>> path = Path(tempfile.mkdtemp(), "qrels.txt")
+    >>> _ = path.write_text("q1 0 d1 0\\nq1 0 d2 2\\n")
+    >>> judgments = podium.read_qrels(path)
+    >>> judgments.document_ids.tolist(), judgments.grades.tolist()
+    (['d1', 'd2'], [0.0, 2.0])
+    """
     lines = _read_lines(path, "query iteration document grade", number="grade")
     return Qrels(_strings(lines["query"]), _strings(lines["document"]), lines["grade"].to_numpy())
 
 
 def read_run(path: FilePath) -> Run:
-    """Read a run; a document retrieved twice for a query is an error."""
+    """Read a run in TREC's format, lines ``query Q0 document rank score tag``.
+
+    Parameters
+    ----------
+    path : path
+        The file, plain or gzipped. A document retrieved twice for a query is an error.
+
+    Returns
+    -------
+    Run
+        Scores by query and document; ranks are not read.
+
+    Examples
+    --------
+    >>> import podium, tempfile
+    >>> from pathlib import Path
+    >>> run, qrels = (Path(tempfile.mkdtemp(), name) for name in ("run.txt", "qrels.txt"))
+    >>> _ = run.write_text("q1 Q0 d1 1 0.9 bm25\\nq1 Q0 d2 2 0.3 bm25\\n")
+    >>> _ = qrels.write_text("q1 0 d1 0\\nq1 0 d2 2\\n")
+    >>> print(podium.evaluate(podium.read_qrels(qrels), podium.read_run(run), metrics=["mrr"], convention="trec"))
+    trec convention, 1 query
+    mrr  0.5000
+    """
     lines = _read_lines(path, "query Q0 document rank score tag", number="score")
     return Run(_strings(lines["query"]), _strings(lines["document"]), lines["score"].to_numpy(), lines["tag"][0])
 
@@ -126,11 +184,33 @@ def judged_run(qrels: Qrels, run: Run, *, complete: bool = False) -> JudgedRun:
 
 
 def write_run(path: FilePath, queries: Queries, scores: Any, tag: str = "podium") -> None:
-    """Write scores, given in the grouped order of ``queries``, as a run: best first, ties by document id from Z to A.
+    """Write scores as a run in TREC's format: best first, ties by document id from Z to A.
 
     That is how trec_eval breaks ties (it compares scores as float32, so it may find more of them). Documents without
     ids are named by their row in the caller's data, from 1 on. The file is written completely or not at all, as a gzip
     file if its name ends in ``.gz``.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    queries : Queries
+        What was ranked.
+    scores : (n_documents,) array
+        In the grouped order of the queries; finite.
+    tag : str
+        What the run is called.
+
+    Examples
+    --------
+    >>> import podium, tempfile
+    >>> from pathlib import Path
+    >>> queries = podium.Queries([[0.5], [0.2]], qid=["q1", "q1"], document_ids=["d1", "d2"])
+    >>> path = Path(tempfile.mkdtemp(), "run.txt")
+    >>> podium.write_run(path, queries, [0.1, 0.7], tag="mine")
+    >>> print(path.read_text(), end="")
+    q1 Q0 d2 1 0.7 mine
+    q1 Q0 d1 2 0.1 mine
     """
     with writing(path) as file:
         add_to_run(file, queries, scores, tag)

@@ -43,11 +43,13 @@ class PMOPLoss(Loss, keeps_float32=True, sums_documents=True, rankings="partitio
     partitions of a list they add up to 1. A single document contributes 0. Without ties, the gradient under the
     arithmetic potential is that of :class:`~podium.losses.ListMLELoss`.
 
+    The samplers' value is a contrast, not a likelihood, and changes with the chains: train them with stochastic steps.
+
     Parameters
     ----------
     potential : {"arithmetic", "geometric"} or a compiled function
-        Φ(X): the mean of e^s over X, or e to the mean of s over X. A function of one's own, compiled by ``numba.njit``,
-        is described in ``podium.numerics.subsets.user_potentials``; it needs one of the samplers.
+        The potential Φ(X): the mean of e^s over X, or e to the mean of s over X. A function of one's own, compiled by
+        ``numba.njit``, is described in :mod:`podium.numerics.subsets.user_potentials`; it needs one of the samplers.
     method : {"exact", "gibbs", "mh"}
         How the sum over subsets is obtained: exactly (O(n) arithmetic; O(n³) geometric, lists of up to 1,000), or by
         contrastive divergence, with Gibbs or Metropolis-Hastings chains that start at the observed subsets.
@@ -62,8 +64,6 @@ class PMOPLoss(Loss, keeps_float32=True, sums_documents=True, rankings="partitio
     factorization : {"forward", "backward"}
         Choose the best group first, then the second best, …; or eliminate the worst first, with the potential of the
         negated scores. Both are distributions over ordered partitions, but not the same.
-
-    The samplers' value is a contrast, not a likelihood, and changes with the chains: train them with stochastic steps.
 
     Examples
     --------
@@ -89,10 +89,12 @@ class PMOPLoss(Loss, keeps_float32=True, sums_documents=True, rankings="partitio
 
     @property
     def visits_pairs(self) -> bool:  # type: ignore[override]
+        """The arithmetic potential is linear, and so are chains."""
         return self.potential != "arithmetic" and (self.method == "exact" or callable(self.potential))
 
     @property
     def has_curvature(self) -> bool:  # type: ignore[override]
+        """The exact arithmetic likelihood has a second derivative."""
         return self.potential == "arithmetic" and self.method == "exact"
 
     def likelihood(self) -> Loss | None:

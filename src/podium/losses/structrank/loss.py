@@ -120,6 +120,11 @@ def _scaled(value: float, total: float, normalize: bool, slopes: Slopes, out: De
 class StructRankLoss(Loss, convex=True, accepts_preferences=True, rankings="network", ns_per_document=300.0):
     """Cumulative distribution network over the preferences of a list.
 
+    The loss has two parameters of its own for each function, w1 and w2, both positive, that start at 1 (those of
+    several functions at powers of 2 around it, so that they can part). Labels are grades, or
+    :class:`podium.Preferences`. A list with fewer than two edges has no pair of them: under ``full`` and ``random``
+    it contributes 0.
+
     Parameters
     ----------
     topology : {"full", "none", "random"}
@@ -137,18 +142,14 @@ class StructRankLoss(Loss, convex=True, accepts_preferences=True, rankings="netw
         Φ(w1 r, w2 r′; ρ). Several are multiplied, each with weights w1 and w2 of its own; terms of all are averaged.
         Gaussian terms cost about 2 µs each, one for each pair of edges, or of nodes of a grid where these are fewer.
     correlation : float
-        ρ of Gaussian functions, from 0 (no dependence) to .95. The default is that of two preferences that share a
-        document, if scores are blurred by independent noise.
+        Correlation ρ of Gaussian functions, from 0 (no dependence) to .95. The default is that of two preferences that
+        share a document, if scores are blurred by independent noise.
     neighbours, draws : int
         For ``random``: each edge is joined to ``neighbours`` others, ``draws`` times over; drawn anew in each epoch.
     most_terms : int
         For ``random``: at most this many terms per document; longer lists get a sample of the edges.
     random_state : int
-
-    The loss has two parameters of its own for each function, w1 and w2, both positive, that start at 1 (those of
-    several functions at powers of 2 around it, so that they can part). Labels are grades, or
-    :class:`podium.Preferences`. A list with fewer than two edges has no pair of them: under ``full`` and ``random``
-    it contributes 0.
+        Seed of the draws for ``random``.
 
     Examples
     --------

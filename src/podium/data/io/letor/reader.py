@@ -33,7 +33,7 @@ def read_letor(
 
     Parameters
     ----------
-    *paths
+    *paths : path or sequence of paths
         Files, or lists of files. The documents of a query need not be consecutive, nor even in one file.
     n_features : int, optional
         Number of features, by default the largest index found. If given, larger indices are errors.
@@ -60,6 +60,16 @@ def read_letor(
     The indices of a line may come in any order, but none twice. Features may be ``nan`` and ``inf``, grades must be
     finite. Blank lines and lines that hold only a comment are skipped; lines may end in ``\\n`` or ``\\r\\n``. Errors
     name file and line. How much a file may ask for is limited: see the page on files.
+
+    Examples
+    --------
+    >>> import podium, tempfile
+    >>> from pathlib import Path
+    >>> path = Path(tempfile.mkdtemp(), "train.txt")
+    >>> _ = path.write_text("2 qid:10 1:0.5 2:1 #docid = a\\n0 qid:10 1:0.25 #docid = b\\n")
+    >>> queries = podium.read_letor(path)
+    >>> queries.qids.tolist(), queries.labels.tolist(), queries.features.tolist(), queries.document_ids.tolist()
+    ([10], [2.0, 0.0], [[0.5, 1.0], [0.25, 0.0]], ['a', 'b'])
     """
     if np.dtype(dtype) not in (np.float32, np.float64):
         raise ValueError(f"dtype must be numpy.float32 or numpy.float64; got {dtype!r}")

@@ -33,8 +33,18 @@ def write_letor(queries: Queries, path: FilePath, *, comments: bool = True) -> N
         With labels. The format has no types: query ids that look like integers are integers when read again, all
         document ids are strings.
     path : path
+        The file.
     comments : bool
         Write document ids, if there are any: ``#docid = X``, or ``# X`` if X contains whitespace.
+
+    Examples
+    --------
+    >>> import podium, tempfile
+    >>> from pathlib import Path
+    >>> path = Path(tempfile.mkdtemp(), "train.txt")
+    >>> podium.write_letor(podium.Queries([[0.5, 1.0]], labels=[2], qid=[10], document_ids=["a"]), path)
+    >>> print(path.read_text(), end="")
+    2 qid:10 1:0.5 2:1 #docid = a
     """
     qids, ids = _qid_texts(queries), _comment_texts(queries) if comments else None
     rows_at_a_time = max(1, VALUES_AT_A_TIME // max(1, queries.n_features))
