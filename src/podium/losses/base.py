@@ -30,7 +30,7 @@ class Loss(Parameterized):
     """Base class of all losses.
 
     A subclass declares its facts, as attributes or as keywords of the class, names its compiled ``kernel`` (see
-    :mod:`podium.numerics.loop`) and, in ``prepare``, does whatever depends on the labels alone. It holds parameters,
+    ``podium.numerics.loop``) and, in ``prepare``, does whatever depends on the labels alone. It holds parameters,
     never data. :class:`podium.losses.FunctionLoss` makes one of a plain function.
 
     Examples
@@ -69,7 +69,7 @@ class Loss(Parameterized):
     ns_per_document: ClassVar[float] = 10.0
     """About how many nanoseconds a document takes, in a list of a hundred, if that is not so."""
     rankings: ClassVar[str | None] = None
-    """The distribution over rankings that its scores stand for, as :mod:`podium.probabilities.families` names it."""
+    """The distribution over rankings that its scores stand for, as ``podium.probabilities.families`` names it."""
     cost: ClassVar[str] = "n"
     """Operations for a list of n documents, for readers."""
 

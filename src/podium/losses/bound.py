@@ -203,7 +203,7 @@ class BoundLoss:
         bounds: Array | None = None,
         sums: loop.Sums | None = None,
     ) -> loop.Sums:
-        """Run the loop over queries (see :mod:`podium.numerics.loop`) and return the sums over its blocks.
+        """Run the loop over queries (see ``podium.numerics.loop``) and return the sums over its blocks.
 
         With a ``model``, this writes its scores to ``scores`` and the sum of its backward calls to ``sums.gradient``.
         ``bounds`` are those of the blocks, and ``sums`` room for them that is used again. What is wrong with a query
@@ -234,7 +234,7 @@ class BoundLoss:
         training: loop.Training,
         n_steps: int,
     ) -> tuple[float, int]:
-        """Take stochastic steps over the queries in ``order`` (see :func:`podium.numerics.loop.run_epoch`).
+        """Take stochastic steps over the queries in ``order`` (see ``podium.numerics.loop.run_epoch``).
 
         The loss's own parameters are the last ones of ``training.theta``. Returns the mean loss met on the way, which
         the caller must check to be finite, and the number of steps taken so far.

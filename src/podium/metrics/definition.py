@@ -271,7 +271,7 @@ def import_metrics(names: Sequence[str]) -> list[str]:
     Returns
     -------
     list of str
-        What :func:`podium.metrics.metric` takes.
+        What :func:`podium.metric` takes.
 
     Examples
     --------

@@ -53,7 +53,7 @@ def evaluate(
     qid, sizes : array
         The query of each document, in any order; or how many documents each query has, in order.
     metrics : str or Metric, or several
-        See :func:`podium.metrics.metric`. One that names a convention, ``"ndcg@10 (letor)"``, keeps it.
+        See :func:`podium.metric`. One that names a convention, ``"ndcg@10 (letor)"``, keeps it.
     convention : str or Convention
         The rules for all others.
     no_relevant : {"zero", "half", "one", "skip"}, optional

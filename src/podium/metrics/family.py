@@ -22,7 +22,7 @@ class Family:
     name, summary : str
         What it is called, and what it is in a few words.
     function : callable
-        What computes the value of one list. A built-in family's is compiled (see :mod:`podium.metrics.ranked`), a
+        What computes the value of one list. A built-in family's is compiled (see ``podium.metrics.ranked``), a
         user's is called as it is.
     cutoff : {"optional", "required", "none"}
         Whether its metrics have a cutoff.

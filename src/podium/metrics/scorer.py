@@ -25,7 +25,7 @@ def make_scorer(name: str | Metric, convention: str | Convention | None = None) 
     Parameters
     ----------
     name : str or Metric
-        What :func:`podium.metrics.metric` takes.
+        What :func:`podium.metric` takes.
     convention : str or Convention, optional
         The rules that the metric follows: those it names itself, else ``standard``.
 

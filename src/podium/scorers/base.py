@@ -11,7 +11,7 @@ import numpy as np
 
 from podium.core.arrays import Arrays as Arrays
 from podium.core.arrays import require_array as require_array
-from podium.core.docstrings import inherit_docstrings
+from podium.core.docstrings import complete_docstrings
 from podium.core.parameters import Parameterized
 from podium.data.queries import Queries as Queries
 from podium.data.remote import RemoteQueries
@@ -23,12 +23,26 @@ __all__ = ["Model", "Scorer", "SmoothModel", "StartOptions"]
 
 
 class StartOptions(NamedTuple):
-    """What the ranker asks of a model besides a weight for each feature."""
+    """What the ranker asks of a model besides a weight for each feature.
+
+    Parameters
+    ----------
+    intercept : bool
+        Learn a constant: the loss is not invariant to a shift of all scores.
+    standardization : Standardization, optional
+        Include this map of the features in the model; only given to scorers that fold it in.
+
+    Examples
+    --------
+    >>> import numpy as np, podium
+    >>> from podium.scorers import Linear, StartOptions
+    >>> queries, rng = podium.make_queries(n_queries=5, n_features=3), np.random.default_rng(0)
+    >>> len(Linear().start(queries, rng).theta), len(Linear().start(queries, rng, StartOptions(intercept=True)).theta)
+    (3, 4)
+    """
 
     intercept: bool = False
-    """Learn a constant: the loss is not invariant to a shift of all scores."""
     standardization: Standardization | None = None
-    """Include this map of the features in the model; only given to scorers that fold it in."""
 
 
 PLAIN = StartOptions()
@@ -40,6 +54,14 @@ class Scorer(Parameterized):
     A scorer that is a smooth function of a flat vector says how to :meth:`start`; every general trainer can then train
     it. (:class:`podium.scorers.FunctionScorer` needs even less.) One that is not, such as boosted trees, says so in
     ``trained_by``.
+
+    Examples
+    --------
+    >>> from podium.scorers import MLP, Linear, Potentials, Scorer, Trees
+    >>> [(scorer.__name__, scorer.trained_by, scorer.listwise) for scorer in (Linear, MLP, Potentials)]
+    [('Linear', 'quasi-newton', False), ('MLP', 'stochastic', False), ('Potentials', 'stochastic', True)]
+    >>> issubclass(Trees, Scorer), Trees.accepts_missing
+    (True, True)
     """
 
     trained_by: ClassVar[Literal["quasi-newton", "stochastic", "boosting"]] = "quasi-newton"
@@ -56,15 +78,40 @@ class Scorer(Parameterized):
     model_class: ClassVar[type[Model]]
 
     def start(self, queries: Queries, rng: np.random.Generator, options: StartOptions = PLAIN) -> SmoothModel:
-        """Return a model of the right shape for these queries, from which training starts."""
+        """Return a model of the right shape for these queries, from which training starts.
+
+        Parameters
+        ----------
+        queries : Queries
+            What it will be trained on.
+        rng : numpy.random.Generator
+            Of the model's initial parameters.
+        options : StartOptions
+            What the ranker asks for besides.
+
+        Returns
+        -------
+        SmoothModel
+            A model that is not trained yet.
+        """
         raise NotImplementedError(f"{type(self).__name__} cannot be trained by gradient steps on a parameter vector")
 
 
 class Model:
-    """A learned function from features to scores."""
+    """A learned function from features to scores.
+
+    Examples
+    --------
+    >>> import podium
+    >>> class FirstFeature(podium.scorers.Model):
+    ...     def scores(self, queries):
+    ...         return queries.features[:, 0]
+    >>> FirstFeature().scores(podium.Queries([[3.0, 1.0], [2.0, 5.0]], sizes=[2])).tolist()
+    [3.0, 2.0]
+    """
 
     def __init_subclass__(cls) -> None:
-        inherit_docstrings(cls)
+        complete_docstrings(cls)
 
     n_features: int | None = None
     """How many features it takes; None if it takes any number."""
@@ -79,8 +126,9 @@ class Model:
     """What :meth:`contributions` are, if it returns any: exact, SHAP values, …"""
 
     def contributions(self, queries: Queries) -> np.ndarray | None:
-        """Return each feature's part in each score, (n_documents, n_features + 1), the constant last; None if scores
-        are no sum over features. The sum of a row is the score.
+        """Return each feature's part in each score, (n_documents, n_features + 1), the constant last.
+
+        The sum of a row is the score. None if scores are no sum over features.
         """
         return None
 
@@ -120,7 +168,19 @@ class Buffers(NamedTuple):
 
 
 class SmoothModel(Model):
-    """A model that is a smooth function of a flat parameter vector. Models do not change; :meth:`at` makes others."""
+    """A model that is a smooth function of a flat parameter vector. Models do not change; :meth:`at` makes others.
+
+    Examples
+    --------
+    >>> import numpy as np, podium
+    >>> queries = podium.Queries([[3.0, 1.0], [2.0, 5.0]], sizes=[2])
+    >>> start = podium.scorers.Linear().start(queries, np.random.default_rng(0))
+    >>> start.theta.tolist(), start.at(np.array([1.0, 1.0])).scores(queries).tolist()
+    ([0.0, 0.0], [4.0, 7.0])
+    >>> scores, backward = start.forward(queries)
+    >>> backward(np.array([1.0, -1.0])).tolist()
+    [1.0, -4.0]
+    """
 
     theta: np.ndarray
     """(n_parameters,) float64."""

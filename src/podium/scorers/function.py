@@ -14,7 +14,31 @@ __all__ = ["FunctionModel", "FunctionScorer"]
 
 
 class FunctionModel(SmoothModel):
-    """The function of a :class:`FunctionScorer` with learned parameters."""
+    """The function of a :class:`podium.scorers.FunctionScorer` with learned parameters.
+
+    Parameters
+    ----------
+    theta : (n_parameters,) array
+        The parameters.
+    n_features : int
+        Features that it takes.
+    scorer : FunctionScorer
+        What computes scores.
+
+    Examples
+    --------
+    >>> import numpy as np, podium
+    >>> from podium.scorers import FunctionModel, FunctionScorer
+    >>> class Product(FunctionScorer):
+    ...     def n_parameters(self, n_features):
+    ...         return n_features
+    ...
+    ...     def forward(self, theta, queries):
+    ...         return queries.features @ theta, lambda d_scores: queries.features.T @ d_scores
+    >>> model = FunctionModel(np.array([2.0, 1.0]), n_features=2, scorer=Product())
+    >>> model.scores(podium.Queries([[3.0, 1.0], [2.0, 5.0]], sizes=[2])).tolist()
+    [7.0, 9.0]
+    """
 
     n_features: int
 
@@ -92,11 +116,37 @@ class FunctionScorer(Scorer, model_class=FunctionModel):
     l2: float = number(0.0, at_least=0)
 
     def n_parameters(self, n_features: int) -> int:
-        """Return the number of parameters for this number of features."""
+        """Return the number of parameters for this number of features.
+
+        Parameters
+        ----------
+        n_features : int
+            Features of the data.
+
+        Returns
+        -------
+        int
+            Length of ``theta``.
+        """
         raise NotImplementedError(f"{type(self).__name__} must define n_parameters(self, n_features)")
 
     def forward(self, theta: np.ndarray, queries: Queries) -> tuple[np.ndarray, Backward]:
-        """Return (n_documents,) scores, and the function that turns their derivatives into those of ``theta``."""
+        """Return scores, and the function that turns their derivatives into those of the parameters.
+
+        Parameters
+        ----------
+        theta : (n_parameters,) array
+            The parameters.
+        queries : Queries
+            What to score.
+
+        Returns
+        -------
+        scores : (n_documents,) array
+            In the grouped order.
+        backward : callable
+            Turns (n_documents,) derivatives with respect to the scores into (n_parameters,) ones.
+        """
         raise NotImplementedError(f"{type(self).__name__} must define forward(self, theta, queries)")
 
     def initial(self, n_features: int, rng: np.random.Generator) -> np.ndarray:

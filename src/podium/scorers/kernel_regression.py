@@ -29,7 +29,28 @@ _TILE = 4_000_000  # kernel values held at once: 32 MB, whatever the sizes of li
 
 
 class KernelModel(SmoothModel):
-    """``theta`` are the widths; the landmarks' features and grades are part of the model."""
+    """A mean of the landmarks' grades, weighted by their distance.
+
+    Parameters
+    ----------
+    theta : (n_features,) array
+        Width of each feature.
+    features : (n_landmarks, n_features) array
+        The landmarks' features.
+    grades : (n_landmarks,) array
+        Their grades.
+    landmark_qids : (n_landmarks,) array, optional
+        Their queries, which are hidden from themselves in training.
+
+    Examples
+    --------
+    Two landmarks, of grades 0 and 1; between them, scores rise from one to the other:
+
+    >>> import numpy as np, podium
+    >>> model = podium.scorers.KernelModel(np.array([1.0]), np.array([[0.0], [3.0]]), np.array([0.0, 1.0]), None)
+    >>> model.scores(podium.Queries([[0.0], [1.5], [3.0]], sizes=[3])).round(2).tolist()
+    [0.01, 0.5, 0.99]
+    """
 
     kind: ClassVar[str] = "kernel regression"
     sums_by_block: ClassVar[bool] = True
@@ -106,6 +127,10 @@ class KernelModel(SmoothModel):
 class Kernel(Scorer, model_class=KernelModel):
     """Nadaraya-Watson regression on the training documents' grades, one width per feature.
 
+    The grades are the regression targets. Where labels are :class:`podium.Preferences`, a document's target is its
+    share of wins, the weight of the pairs that it wins among those it is in; documents in no pair are no landmarks. The
+    model holds its landmarks' features.
+
     Parameters
     ----------
     n_landmarks : int, optional
@@ -117,9 +142,14 @@ class Kernel(Scorer, model_class=KernelModel):
     initial : {"uniform", "ones"}
         Where the widths start: random in [0, 1], as in the paper, or all 1.
 
-    The grades are the regression targets. Where labels are :class:`podium.Preferences`, a document's target is its
-    share of wins, the weight of the pairs that it wins among those it is in; documents in no pair are no landmarks. The
-    model holds its landmarks' features.
+    Examples
+    --------
+    >>> import podium
+    >>> queries = podium.make_queries(n_queries=20, n_documents=8, n_features=3)
+    >>> loss, scorer = podium.losses.RegressionLoss(), podium.scorers.Kernel(n_landmarks=50)
+    >>> ranker = podium.Ranker(loss, scorer, random_state=0).fit(queries)
+    >>> ranker.model_.features.shape
+    (50, 3)
     """
 
     n_landmarks: int | None = count(None)

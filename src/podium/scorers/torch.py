@@ -21,7 +21,31 @@ __all__ = ["Torch", "TorchModel"]
 
 
 class TorchModel(SmoothModel):
-    """``theta`` holds the module's trainable parameters, in the module's order."""
+    """A PyTorch module; ``theta`` holds its trainable parameters, in the module's order.
+
+    Parameters
+    ----------
+    theta : (n_parameters,) array
+        The parameters.
+    module : torch.nn.Module
+        What computes scores.
+    per : {"document", "list"}
+        What it is called with.
+    device : str
+        Where it runs.
+    l2 : float
+        Penalty on the parameters.
+    random_state : torch.Tensor, optional
+        State of the random numbers that dropout draws.
+
+    Examples
+    --------
+    >>> import numpy as np, podium, torch
+    >>> queries = podium.make_queries(n_queries=5, n_features=4)
+    >>> model = podium.scorers.Torch(torch.nn.Linear(4, 1)).start(queries, np.random.default_rng(0))
+    >>> model.theta.shape, model.to_module()
+    ((5,), Linear(in_features=4, out_features=1, bias=True))
+    """
 
     def __init__(self, theta: Array, module: Any, per: str, device: str, l2: float, random_state: Any = None) -> None:
         self.theta = theta
@@ -128,6 +152,12 @@ class TorchModel(SmoothModel):
 class Torch(Scorer, trained_by="stochastic", model_class=TorchModel):
     """Any ``torch.nn.Module`` as a scorer, trained on any loss.
 
+    Computed in the type of the module's parameters, usually float32. Features are standardized before they reach the
+    module (``normalize="robust"``), so a module need not do so. Running statistics, as in BatchNorm, are those of
+    the last training step, whichever epoch was best; LayerNorm has none.
+
+    A saved ranker holds the module's weights but not its code: ``podium.load(path, module=...)``.
+
     Parameters
     ----------
     module : torch.nn.Module
@@ -144,11 +174,15 @@ class Torch(Scorer, trained_by="stochastic", model_class=TorchModel):
     l2 : float
         Penalty ``l2/2 ‖parameters‖²``.
 
-    Computed in the type of the module's parameters, usually float32. Features are standardized before they reach the
-    module (``normalize="robust"``), so a module need not do so. Running statistics, as in BatchNorm, are those of
-    the last training step, whichever epoch was best; LayerNorm has none.
-
-    A saved ranker holds the module's weights but not its code: ``podium.load(path, module=...)``.
+    Examples
+    --------
+    >>> import podium, torch
+    >>> queries = podium.make_queries(n_queries=30, n_documents=8, n_features=4)
+    >>> net = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Tanh(), torch.nn.Linear(8, 1))
+    >>> scorer = podium.scorers.Torch(net, initialize="reset")
+    >>> ranker = podium.Ranker(podium.losses.ListNetLoss(), scorer, random_state=0).fit(queries)
+    >>> bool(ranker.score(queries) > 0.7)
+    True
     """
 
     module: Any
@@ -161,6 +195,7 @@ class Torch(Scorer, trained_by="stochastic", model_class=TorchModel):
 
     @property
     def listwise(self) -> bool:  # type: ignore[override]
+        """Whether the module is called with one list at a time, and may compare its documents."""
         return self.per == "list"
 
     def start(self, queries: Queries, rng: np.random.Generator, options: StartOptions = PLAIN) -> TorchModel:

@@ -49,7 +49,7 @@ class PMOPLoss(Loss, keeps_float32=True, sums_documents=True, rankings="partitio
     ----------
     potential : {"arithmetic", "geometric"} or a compiled function
         The potential Φ(X): the mean of e^s over X, or e to the mean of s over X. A function of one's own, compiled by
-        ``numba.njit``, is described in :mod:`podium.numerics.subsets.user_potentials`; it needs one of the samplers.
+        ``numba.njit``, is described in ``podium.numerics.subsets.user_potentials``; it needs one of the samplers.
     method : {"exact", "gibbs", "mh"}
         How the sum over subsets is obtained: exactly (O(n) arithmetic; O(n³) geometric, lists of up to 1,000), or by
         contrastive divergence, with Gibbs or Metropolis-Hastings chains that start at the observed subsets.

@@ -73,6 +73,24 @@ class LinearModel(CompiledModel):
 
     It is learned in the coordinates of standardized features: ``coef = theta * inverse_scale``. The features are read
     as they are, never copied, and yet the optimizer and the penalties see features of unit variance.
+
+    Parameters
+    ----------
+    theta : (n_features,) or (n_features + 1,) array
+        Weights of the standardized features, then the intercept, if there is one.
+    has_intercept : bool
+        Whether there is.
+    standardization : Standardization, optional
+        The map under which it is learned.
+    l1, l2 : float
+        Penalties on the weights.
+
+    Examples
+    --------
+    >>> import numpy as np, podium
+    >>> model = podium.scorers.LinearModel.from_coefficients(np.array([2.0, -1.0]), intercept=0.5)
+    >>> model.scores(podium.Queries([[1.0, 1.0], [0.0, 1.0]], sizes=[2])).tolist()
+    [1.5, -0.5]
     """
 
     kind: ClassVar[str] = "linear"
@@ -113,6 +131,7 @@ class LinearModel(CompiledModel):
 
     @property
     def intercept(self) -> float:
+        """The constant in each score."""
         return float(self.theta[-1] - self.mean @ self.coef) if self.has_intercept else 0.0
 
     def scores(self, queries: Queries) -> np.ndarray:
@@ -162,12 +181,27 @@ class LinearModel(CompiledModel):
 
     @classmethod
     def from_coefficients(cls, coef: np.ndarray, intercept: float = 0.0) -> Self:
-        """Return the model with these weights of the features as given."""
+        """Return the model with these weights.
+
+        Parameters
+        ----------
+        coef : (n_features,) array
+            Weights of the features as given.
+        intercept : float
+            The constant in each score.
+
+        Returns
+        -------
+        LinearModel
+            The model.
+        """
         return cls(np.append(coef, intercept), has_intercept=True)
 
 
 class Linear(Scorer, folds_standardization=True, model_class=LinearModel):
     """Linear scorer: ``score(x) = coef · x``, plus an intercept if the loss depends on one.
+
+    Most losses do not change when a constant is added to all scores of a list; there is then no intercept.
 
     Parameters
     ----------
@@ -176,7 +210,13 @@ class Linear(Scorer, folds_standardization=True, model_class=LinearModel):
         normalized features. With ``l1`` many weights become exactly zero. A loss that is a sum over the documents of
         a list (PMOP, ListMLE) multiplies both by the mean length of the lists, so that they count per document.
 
-    Most losses do not change when a constant is added to all scores of a list; there is then no intercept.
+    Examples
+    --------
+    >>> import podium
+    >>> queries = podium.make_queries(n_queries=50, n_documents=10, n_features=5)
+    >>> ranker = podium.Ranker(podium.losses.ListNetLoss(), podium.scorers.Linear(l1=0.05)).fit(queries)
+    >>> ranker.coef_.shape, 0 in ranker.coef_
+    ((5,), True)
     """
 
     l1: float = number(0.0, at_least=0)

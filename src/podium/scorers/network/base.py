@@ -57,7 +57,21 @@ def network_kernels(run: Any) -> Kernels:
 
 
 class NetworkModel(CompiledModel):
-    """A model whose scores are those of a compiled network."""
+    """A model whose scores are those of a compiled network.
+
+    Parameters
+    ----------
+    theta : (n_parameters,) array
+        The network's weights and biases.
+    shape : array of integers
+        Sizes of the layers, and what else the network's own scorer writes there.
+    n_features : int
+        Features that it takes.
+    standardization : Standardization, optional
+        Applied to features first.
+    l2 : float
+        Penalty on the weights.
+    """
 
     def __init__(
         self, theta: np.ndarray, shape: np.ndarray, n_features: int, standardization: Standardization | None, l2: float
@@ -118,7 +132,13 @@ class NetworkModel(CompiledModel):
 
 
 class NetworkScorer(Scorer, trained_by="stochastic", folds_standardization=True):
-    """A scorer whose models are compiled networks."""
+    """A scorer whose models are compiled networks.
+
+    Parameters
+    ----------
+    l2 : float
+        Penalty ``l2/2 ‖W‖²`` on the weights (of normalized features), not on the biases.
+    """
 
     model_class: ClassVar[type[NetworkModel]]
     l2: float = number(1e-4, at_least=0)

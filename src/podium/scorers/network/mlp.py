@@ -37,7 +37,16 @@ def _mlp(network: NetworkTable, first: int, last: int, block: int, sums: np.ndar
 
 
 class MLPModel(NetworkModel):
-    """``theta`` holds each layer's matrix and biases, see ``podium.scorers.network.layers``."""
+    """A multilayer perceptron; ``theta`` holds each layer's matrix and biases.
+
+    Examples
+    --------
+    >>> import numpy as np, podium
+    >>> queries = podium.make_queries(n_queries=5, n_features=4)
+    >>> model = podium.scorers.MLP(hidden=3).start(queries, np.random.default_rng(0))
+    >>> [(weights.shape, biases.shape) for weights, biases in model.layers()], len(model.theta)
+    ([((3, 4), (3,)), ((1, 3), (1,))], 19)
+    """
 
     kernels: ClassVar[Kernels] = network_kernels(_mlp)
 
@@ -78,6 +87,8 @@ def _activated(z: np.ndarray, activation: int) -> tuple[np.ndarray, np.ndarray]:
 class MLP(NetworkScorer, model_class=MLPModel):
     """Multilayer perceptron on each document's features.
 
+    Computed in the type of the features: float32 features take half the time and memory of float64 ones.
+
     Parameters
     ----------
     hidden : int or sequence of ints
@@ -86,10 +97,6 @@ class MLP(NetworkScorer, model_class=MLPModel):
         Activation of the hidden units; ``"tanh"`` is the scaled one, 1.7159 tanh(2z/3).
     output : {"linear", "tanh"}
         Activation of the output unit. The scaled tanh keeps scores within ±1.7159, as in BoltzRank's paper.
-    l2 : float
-        Penalty ``l2/2 ‖W‖²`` on the weights (of normalized features), not on the biases.
-
-    Computed in the type of the features: float32 features take half the time and memory of float64 ones.
 
     Examples
     --------
@@ -105,7 +112,6 @@ class MLP(NetworkScorer, model_class=MLPModel):
     output: str = choice("linear", "tanh")
 
     def shape(self, n_features: int) -> np.ndarray:
-        """Return the network's shape for this many features; raise ValueError for unusable parameters."""
         hidden = self.hidden if isinstance(self.hidden, tuple | list) else (self.hidden,)
         for size in hidden:
             require_count("hidden", size)

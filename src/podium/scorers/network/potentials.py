@@ -280,7 +280,16 @@ def _add_pair_gradients(
 
 
 class PotentialsModel(NetworkModel):
-    """``theta`` holds the weights of φ (see ``podium.scorers.network.layers``), then A, B, b, v and c of ψ."""
+    """Individual plus pairwise potentials; ``theta`` holds the weights of φ, then A, B, b, v and c of ψ.
+
+    Examples
+    --------
+    >>> import numpy as np, podium
+    >>> queries = podium.make_queries(n_queries=5, n_features=4)
+    >>> model = podium.scorers.Potentials(hidden=3, pair_hidden=2).start(queries, np.random.default_rng(0))
+    >>> len(model.theta), model.scoring()
+    (40, {'kind': 'potentials', 'hidden': 3, 'pair_hidden': 2, 'pool': 'sum'})
+    """
 
     kernels: ClassVar[Kernels] = network_kernels(_potentials)
 
@@ -313,6 +322,7 @@ class Potentials(NetworkScorer, listwise=True, model_class=PotentialsModel):
     """Individual plus pairwise potentials, one hidden layer each, with scaled tanh units.
 
     A document's score depends on the other documents of its list, so predicting needs query ids.
+    A list of m documents takes O(m² pair_hidden) time and O(m pair_hidden) memory.
 
     Parameters
     ----------
@@ -323,10 +333,15 @@ class Potentials(NetworkScorer, listwise=True, model_class=PotentialsModel):
     pool : {"sum", "mean"}
         How pairwise potentials are combined over the other documents of the list. The paper sums; with lists of very
         different lengths the mean keeps the two potentials in proportion.
-    l2 : float
-        Penalty ``l2/2 ‖W‖²`` on the weights (of normalized features), not on the biases.
 
-    A list of m documents takes O(m² pair_hidden) time and O(m pair_hidden) memory.
+    Examples
+    --------
+    >>> import podium
+    >>> queries = podium.make_queries(n_queries=30, n_documents=8, n_features=4)
+    >>> scorer = podium.scorers.Potentials(hidden=2, pair_hidden=2)
+    >>> ranker = podium.Ranker(podium.losses.ListNetLoss(), scorer, random_state=0).fit(queries)
+    >>> bool(ranker.score(queries) > 0.7), ranker.predict(queries.features, qid=queries.query_of_document).shape
+    (True, (247,))
     """
 
     hidden: int = count(3)
@@ -334,7 +349,6 @@ class Potentials(NetworkScorer, listwise=True, model_class=PotentialsModel):
     pool: str = choice("sum", "mean")
 
     def shape(self, n_features: int) -> Array:
-        """Return the network's shape for this many features; raise ValueError for unusable parameters."""
         self.check_parameters()
         return np.array([self.pair_hidden, self.pool == "mean", n_features, self.hidden, 1], dtype=np.int64)
 

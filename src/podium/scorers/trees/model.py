@@ -27,7 +27,21 @@ DEEPEST = 1000
 
 
 class TreesModel(Model):
-    """A sum of trees, as LightGBM's text."""
+    """A sum of trees, as LightGBM's text.
+
+    Parameters
+    ----------
+    text : str
+        What LightGBM writes to a model file.
+
+    Examples
+    --------
+    >>> import podium
+    >>> queries = podium.make_queries(n_queries=50, n_documents=10, n_features=5)
+    >>> model = podium.LambdaMART(n_trees=5, random_state=0).fit(queries).model_
+    >>> model.n_trees, model.n_features, model.feature_importance("split").shape
+    (5, 5, (5,))
+    """
 
     kind: ClassVar[str] = "trees"
 
@@ -46,10 +60,12 @@ class TreesModel(Model):
 
     @property
     def n_features(self) -> int:  # type: ignore[override]
+        """How many features the trees know."""
         return self.forest.n_features
 
     @property
     def n_trees(self) -> int:
+        """How many trees there are."""
         return self.forest.n_trees
 
     @cached_property
@@ -66,7 +82,20 @@ class TreesModel(Model):
         return TreeEvaluator(self.forest)
 
     def scores(self, queries: Queries, n_trees: int | None = None) -> np.ndarray:
-        """Return scores by all trees, or by the first ``n_trees``."""
+        """Return scores by all trees, or by some.
+
+        Parameters
+        ----------
+        queries : Queries
+            What to score.
+        n_trees : int, optional
+            Only the first so many count.
+
+        Returns
+        -------
+        numpy.ndarray
+            Scores, (n_documents,), in the grouped order.
+        """
         if not isinstance(queries, IndexedQueries):
             return self._evaluator.scores(as_rows(queries.features), n_trees)
         return np.concatenate([np.empty(0), *(self._evaluator.scores(rows, n_trees) for rows in queries.blocks())])
@@ -91,7 +120,18 @@ class TreesModel(Model):
         return np.asarray(values.toarray() if hasattr(values, "toarray") else values, dtype=np.float64)
 
     def feature_importance(self, kind: str = "gain") -> np.ndarray:
-        """Return (n_features,) the total gain of splits on each feature, or their number (``"split"``)."""
+        """Return the total gain of splits on each feature, or their number.
+
+        Parameters
+        ----------
+        kind : {"gain", "split"}
+            What is counted.
+
+        Returns
+        -------
+        numpy.ndarray
+            One number per feature.
+        """
         require_choice("kind", kind, ("gain", "split"))
         forest = self.forest
         gain = forest.gain.astype(np.float32)  # LightGBM's type

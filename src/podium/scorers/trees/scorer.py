@@ -55,23 +55,29 @@ MORE = 3
 class Trees(Scorer, trained_by="boosting", accepts_missing=True, scale_free=True, model_class=TreesModel):
     """Gradient-boosted regression trees.
 
+    Any loss trains them. With validation queries, the number of trees that is best on them is kept, at most
+    ``n_trees``. ``n_trees``, ``n_leaves``, ``min_documents_in_leaf``, ``query_fraction`` and ``feature_fraction`` may
+    be None: chosen by the size of the data (:meth:`for_data`), as the presets do.
+
     Parameters
     ----------
-    n_trees, n_leaves, learning_rate : int, int, float
-        Most trees, most leaves per tree, and the factor on each tree.
-    min_documents_in_leaf : int
+    n_trees : int, optional
+        Most trees.
+    n_leaves : int, optional
+        Most leaves per tree.
+    learning_rate : float
+        Factor on each tree.
+    min_documents_in_leaf : int, optional
         Fewest training documents in a leaf.
     l2 : float
         Shrinks a leaf's value by m / (m + l2), where m is its curvature, about its number of documents.
     max_depth : int, optional
+        Most splits on the way to a leaf.
     query_fraction : float
         Each tree is grown on a fresh random share of the queries, each with all its documents. The others are still
         counted by ``min_documents_in_leaf``.
     document_fraction, feature_fraction : float
         Each tree sees a random share of the documents, of the features.
-
-        ``n_trees``, ``n_leaves``, ``min_documents_in_leaf``, ``query_fraction`` and ``feature_fraction`` may be None:
-        chosen by the size of the data (:meth:`for_data`), as the presets do.
     curvature : bool
         Take Newton steps where the loss has second derivatives; False: gradient steps with every loss.
     monotone : mapping from features to −1 or +1, or a sequence with −1, 0 or +1 for each feature, optional
@@ -82,9 +88,6 @@ class Trees(Scorer, trained_by="boosting", accepts_missing=True, scale_free=True
         Give the same bits with any number of threads, at up to 10 % more time.
     lightgbm_params : mapping, optional
         Any other parameter of LightGBM, by its main name: ``{"max_bin": 63}``.
-
-    Any loss trains them. With validation queries, the number of trees that is best on them is kept, at most
-    ``n_trees``.
 
     Examples
     --------
@@ -113,11 +116,21 @@ class Trees(Scorer, trained_by="boosting", accepts_missing=True, scale_free=True
     def for_data(self, queries: Queries, *, validated: bool = False) -> Trees:
         """Return the scorer with every parameter that is None chosen for these queries.
 
-        With validation queries, which tell when to stop, there may be ``MORE`` times as many trees.
-
         Few documents carry few leaves, and trees on half of the features and 70 % of the queries err less alike. The
         values were chosen on training and validation parts of several sets of 500 to 10,000 documents and on synthetic
         ones of up to 60,000; beyond these the number of leaves grows with the data, as is usual.
+
+        Parameters
+        ----------
+        queries : Queries
+            What they will be grown on.
+        validated : bool
+            Whether there are validation queries, which tell when to stop: there may then be three times as many trees.
+
+        Returns
+        -------
+        Trees
+            A scorer with numbers everywhere.
         """
         n_trees, n_leaves = next(size[1:] for size in _SIZES if queries.n_documents <= size[0])
         chosen = {
@@ -140,6 +153,7 @@ class Trees(Scorer, trained_by="boosting", accepts_missing=True, scale_free=True
         return growth
 
     def require_remote(self) -> None:
+        """Raise if a parameter is set with which trees cannot be grown on a cluster."""
         for name in ("categorical", "monotone"):
             if getattr(self, name) is not None:
                 raise ValueError(f"trees cannot be grown on a cluster with {name} features: train in one process")
