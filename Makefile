@@ -28,6 +28,7 @@ lint: $(VENV)/.installed-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python tools/lint_script.py
 
 # The search engines that exported models are tested in: their jars, by Maven (and Java 17 with a compiler), next to the programs that run them.
 ENGINES := $(patsubst tests/engines/%/pom.xml,%,$(wildcard tests/engines/*/pom.xml))
