@@ -6,7 +6,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test test-extras fuzz engines lint bench reproduce defaults papers docs release clean
+.PHONY: demo test test-extras test-lowest fuzz engines lint bench reproduce defaults papers docs release clean
 
 demo: $(VENV)/.installed
 	$(BIN)/podium demo --out podium-runs/demo
@@ -22,6 +22,17 @@ test: lint
 # without Java or the engines' jars (make engines), the tests in engines are skipped.
 test-extras: $(VENV)/.installed-extras
 	$(PYTEST) --extras $(PYTEST_OPTIONS)
+
+# The tests with the lowest versions that pyproject.toml allows, in an environment of their own.
+LOWEST := .venv-lowest
+test-lowest: $(LOWEST)/.installed
+	$(subst $(BIN),$(LOWEST)/bin,$(PYTEST)) $(PYTEST_OPTIONS)
+
+$(LOWEST)/.installed: pyproject.toml tools/lowest_versions.py
+	$(PYTHON) -m venv --clear $(LOWEST)
+	$(PYTHON) tools/lowest_versions.py dev > $(LOWEST)/lowest.txt
+	$(LOWEST)/bin/python -m pip --disable-pip-version-check --quiet install --constraint $(LOWEST)/lowest.txt --editable '.[dev]'
+	touch $@
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
