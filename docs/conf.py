@@ -78,7 +78,7 @@ sphinx_gallery_conf = {
     "show_signature": False,
     "min_reported_time": 10_000,
     "image_scrapers": ("matplotlib",),
-    "reset_modules": ("matplotlib",),
+    "reset_modules": ("matplotlib", "gallery_style.apply"),
     "remove_config_comments": True,
 }
 

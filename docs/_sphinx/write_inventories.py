@@ -3,8 +3,8 @@
     python docs/_sphinx/write_inventories.py
 
 Sphinx would fetch each project's whole inventory. The site is built without a network, so these hold only the names
-that we use, at the addresses that the projects publish them at. A name that is missing here is a warning of the build, thus
-an error: add it below and run this.
+that we use, at the addresses that the projects publish them at. A name that is missing here is a warning of the build,
+thus an error: add it below and run this.
 """
 
 from __future__ import annotations
