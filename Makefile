@@ -6,7 +6,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test test-extras test-lowest fuzz engines lint bench reproduce defaults papers docs release clean
+.PHONY: demo test test-quick coverage test-extras test-lowest fuzz engines lint bench reproduce defaults papers docs release clean
 
 demo: $(VENV)/.installed
 	$(BIN)/podium demo --out podium-runs/demo
@@ -17,6 +17,14 @@ PYTEST := OMP_WAIT_POLICY=passive OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest
 
 test: lint
 	$(PYTEST) $(PYTEST_OPTIONS)
+
+# For the inner loop: no lint, and nothing marked slow (see conftest.py).
+test-quick: $(VENV)/.installed-dev
+	$(PYTEST) -m "not slow" $(PYTEST_OPTIONS)
+
+# Branch coverage of what Python runs; compiled functions are not traced and are left out (see pyproject.toml).
+coverage: $(VENV)/.installed-dev
+	$(PYTEST) --cov --cov-report term:skip-covered --cov-report html $(PYTEST_OPTIONS)
 
 # The tests that need optional packages or search engines (see conftest.py). A missing package is an error here, not a reason to skip;
 # without Java or the engines' jars (make engines), the tests in engines are skipped.
