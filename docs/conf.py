@@ -86,12 +86,16 @@ sphinx_gallery_conf = {
 
 html_theme = "pydata_sphinx_theme"
 html_title = f"Podium {version}"
+html_logo = html_favicon = "_static/podium.svg"
+html_context = {"default_mode": "auto"}  # light or dark as the reader's system is, until the button says otherwise
 html_static_path = ["_static"]
 html_css_files = ["podium.css"]
 html_theme_options = {
+    "logo": {"text": f"Podium {version}"},
     "show_toc_level": 2,
     "navigation_with_keys": False,
-    "header_links_before_dropdown": 7,
+    "header_links_before_dropdown": 8,
+    "navbar_persistent": ["search-button"],
     "footer_start": ["copyright"],
     "footer_end": [],
     "secondary_sidebar_items": ["page-toc"],

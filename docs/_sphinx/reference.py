@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -77,8 +78,27 @@ def resolve(app: Sphinx, env: BuildEnvironment, node: pending_xref, text: nodes.
     return found[0][1] if found else None
 
 
+def link_names(_app: Sphinx, tree: nodes.document) -> None:
+    """Link ``podium.ListNet`` on any page to its description."""
+    for literal in list(tree.findall(nodes.literal)):
+        name = literal.astext().partition("(")[0]
+        inside = (nodes.reference, pending_xref, nodes.title)
+        if name in described() and not any(isinstance(parent, inside) for parent in ancestors(literal)):
+            link = pending_xref("", refdomain="py", reftype="obj", reftarget=name, refexplicit=True, refwarn=True)
+            link["refdoc"] = tree.settings.env.docname
+            literal.replace_self(link)
+            link += literal
+
+
+def ancestors(node: nodes.Node) -> Iterator[nodes.Node]:
+    while node.parent is not None:
+        node = node.parent
+        yield node
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     importlib.import_module("podium")
     app.connect("config-inited", write_pages)
+    app.connect("doctree-read", link_names)
     app.connect("missing-reference", resolve)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

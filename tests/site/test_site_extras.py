@@ -1,0 +1,76 @@
+"""The site in a browser, as `make docs` has built it: formulas, search and dark mode, and no request that leaves it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ..experiments import browser
+
+SITE = Path(__file__).parents[2] / "docs" / "_build" / "html"
+
+if not (SITE / "search.html").exists():
+    pytest.skip("there is no site yet: make docs builds it and runs these tests", allow_module_level=True)
+
+FETCHED = re.compile(r"""<(?:script|img|iframe|source|video|audio|embed)\b[^>]*\bsrc=["'](?:https?:)?//[^"']*""")
+LINKED = re.compile(r"""<link\b[^>]*\bhref=["'](?:https?:)?//[^"']*""")
+IN_STYLES = re.compile(r"""(?:@import\s+|url\()["']?(?:https?:)?//[^"')]*""")
+
+
+def test_no_page_asks_for_anything_elsewhere() -> None:
+    """Links may lead away; scripts, styles, fonts and pictures may not. Canonical addresses are not fetched either."""
+    pages = {page.relative_to(SITE).as_posix(): page.read_text("utf-8") for page in SITE.rglob("*.html")}
+    styles = {style.relative_to(SITE).as_posix(): style.read_text("utf-8") for style in SITE.rglob("*.css")}
+    assert len(pages) > 100
+    outside = [(name, found) for name, text in pages.items() for found in FETCHED.findall(text) + LINKED.findall(text)]
+    outside += [(name, found) for name, text in styles.items() for found in IN_STYLES.findall(text)]
+    assert outside == []
+
+
+@pytest.fixture(scope="module")
+def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[browser.Browser]:
+    if reason := browser.why_not():
+        pytest.skip(reason)
+    with browser.Browser(tmp_path_factory.mktemp("profile")) as running:
+        yield running
+
+
+@pytest.fixture
+def page(chromium: browser.Browser) -> Iterator[browser.Page]:
+    shown = chromium.page()
+    yield shown
+    outside = [address for address in shown.requests if not address.startswith((SITE.as_uri(), "data:"))]
+    assert outside == []
+    assert shown.complaints == []
+
+
+def test_formulas_are_drawn_by_the_browser(page: browser.Page, tmp_path: Path) -> None:
+    page.open((SITE / "methods" / "listnet.html").as_uri(), tmp_path)
+    assert page.evaluate("document.querySelectorAll('.math-block math').length") >= 2
+    # What is above and below the bar of a fraction is drawn above and below each other, which plain text would not be.
+    boxes = "[...document.querySelector('mfrac').children].map((part) => part.getBoundingClientRect())"
+    above, below = page.evaluate(f"{boxes}.map((box) => [box.top, box.bottom])")
+    assert above[1] <= below[0] + 1.0
+
+
+def test_search_finds_a_public_name(page: browser.Page, tmp_path: Path) -> None:
+    page.open((SITE / "search.html").as_uri() + "?q=LambdaMART", tmp_path)
+    page.wait_for("document.querySelectorAll('#search-results li').length > 0")
+    links = page.evaluate(
+        "[...document.querySelectorAll('#search-results li a')].map((link) => link.getAttribute('href'))"
+    )
+    assert any("podium.LambdaMART" in link for link in links)
+    assert any("methods/lambdamart" in link for link in links)
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_dark_mode_follows_the_reader(page: browser.Page, tmp_path: Path, width: int) -> None:
+    page.open((SITE / "methods" / "pmop.html").as_uri(), tmp_path, dark=True, width=width)
+    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+    channels = re.findall(r"\d+", page.evaluate("getComputedStyle(document.body).backgroundColor"))
+    assert max(int(channel) for channel in channels[:3]) < 80
+    # Wide tables and formulas scroll by themselves.
+    assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
