@@ -83,9 +83,10 @@ papers: $(VENV)/.installed-dev
 	OMP_WAIT_POLICY=passive OMP_NUM_THREADS=1 NUMBA_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 \
 		$(BIN)/python tools/papers $(PAPER) --jobs 2 $(PAPERS_OPTIONS)
 
-# The site, into docs/_build/html; nothing is fetched, and warnings are errors.
+# The site, into docs/_build/html, with a look at it in a browser; nothing is fetched, and warnings are errors.
 docs: $(VENV)/.installed-docs
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m sphinx --fail-on-warning --keep-going --nitpicky --quiet docs docs/_build/html
+	$(BIN)/python -m pytest --extras tests/site
 
 $(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Podium needs Python 3.11 or newer; set PYTHON=python3.x")'

@@ -22,12 +22,14 @@ Patch = pytest.MonkeyPatch
 
 def for_compare(names: dict[str, Any], patch: Patch) -> None:
     """A folder of folds, a file and a run; where the page compares all methods, two of them."""
+    longer = podium.make_queries(n_queries=12, n_documents=30, n_features=5, random_state=0)
+    parts = {"trainingset": range(6), "validationset": range(6, 9), "testset": range(9, 12)}
     for number in (1, 2):
         fold = Path("OHSUMED") / f"Fold{number}"
         fold.mkdir(parents=True)
-        for file, part in (("trainingset", "train"), ("validationset", "valid"), ("testset", "test")):
-            podium.write_letor(fold / f"{file}.txt", names[part])
-    podium.write_letor("data.txt", names["queries"])
+        for file, numbers in parts.items():
+            podium.write_letor(longer.take(numbers), fold / f"{file}.txt")
+    podium.write_letor(names["queries"], "data.txt")
     data = podium.read_letor("data.txt")
     podium.write_run("LTR.run", data, data.features[:, 0])
     made_elsewhere = podium.read_run("LTR.run")
@@ -44,7 +46,7 @@ def for_compare(names: dict[str, Any], patch: Patch) -> None:
 def for_distributed(names: dict[str, Any], patch: Patch) -> None:
     """Files of queries and of ratings, and a cluster of one worker."""
     Path("mslr/train").mkdir(parents=True)
-    podium.write_letor("mslr/train/1.txt", names["queries"])
+    podium.write_letor(names["queries"], "mslr/train/1.txt")
     rng = np.random.default_rng(0)
     Path("ratings").mkdir()
     for user in ("ann", "bob", "eve"):

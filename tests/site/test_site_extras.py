@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
@@ -38,17 +41,30 @@ def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[browser.Brows
         yield running
 
 
+class Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, *_: object) -> None: ...
+
+
+@pytest.fixture(scope="module")
+def site() -> Iterator[str]:
+    """The address of the site on this machine, with a slash at its end."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=SITE)) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
+
+
 @pytest.fixture
-def page(chromium: browser.Browser) -> Iterator[browser.Page]:
+def page(chromium: browser.Browser, site: str) -> Iterator[browser.Page]:
     shown = chromium.page()
     yield shown
-    outside = [address for address in shown.requests if not address.startswith((SITE.as_uri(), "data:"))]
+    outside = [address for address in shown.requests if not address.startswith((site, "data:"))]
     assert outside == []
     assert shown.complaints == []
 
 
-def test_formulas_are_drawn_by_the_browser(page: browser.Page, tmp_path: Path) -> None:
-    page.open((SITE / "methods" / "listnet.html").as_uri(), tmp_path)
+def test_formulas_are_drawn_by_the_browser(page: browser.Page, site: str, tmp_path: Path) -> None:
+    page.open(f"{site}methods/listnet.html", tmp_path)
     assert page.evaluate("document.querySelectorAll('.math-block math').length") >= 2
     # What is above and below the bar of a fraction is drawn above and below each other, which plain text would not be.
     boxes = "[...document.querySelector('mfrac').children].map((part) => part.getBoundingClientRect())"
@@ -56,8 +72,8 @@ def test_formulas_are_drawn_by_the_browser(page: browser.Page, tmp_path: Path) -
     assert above[1] <= below[0] + 1.0
 
 
-def test_search_finds_a_public_name(page: browser.Page, tmp_path: Path) -> None:
-    page.open((SITE / "search.html").as_uri() + "?q=LambdaMART", tmp_path)
+def test_search_finds_a_public_name(page: browser.Page, site: str, tmp_path: Path) -> None:
+    page.open(f"{site}search.html?q=LambdaMART", tmp_path)
     page.wait_for("document.querySelectorAll('#search-results li').length > 0")
     links = page.evaluate(
         "[...document.querySelectorAll('#search-results li a')].map((link) => link.getAttribute('href'))"
@@ -67,8 +83,8 @@ def test_search_finds_a_public_name(page: browser.Page, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("width", [390, 1280])
-def test_dark_mode_follows_the_reader(page: browser.Page, tmp_path: Path, width: int) -> None:
-    page.open((SITE / "methods" / "pmop.html").as_uri(), tmp_path, dark=True, width=width)
+def test_dark_mode_follows_the_reader(page: browser.Page, site: str, tmp_path: Path, width: int) -> None:
+    page.open(f"{site}methods/pmop.html", tmp_path, dark=True, width=width)
     assert page.evaluate("document.documentElement.dataset.theme") == "dark"
     channels = re.findall(r"\d+", page.evaluate("getComputedStyle(document.body).backgroundColor"))
     assert max(int(channel) for channel in channels[:3]) < 80
