@@ -19,15 +19,21 @@ class PruningCallback:
     Parameters
     ----------
     trial : optuna.Trial
+        What Optuna gives to the function that it maximizes.
 
     Examples
     --------
-    A function that Optuna maximizes::
-
-        def objective(trial):
-            ranker = podium.LambdaMART(n_leaves=trial.suggest_int("n_leaves", 4, 64))
-            ranker.fit(train, eval_set=valid, callback=podium.optuna.PruningCallback(trial))
-            return ranker.score(valid)
+    >>> import optuna, podium
+    >>> train, valid = podium.train_test_split(podium.make_queries(n_queries=40, n_documents=10), random_state=0)
+    >>> def objective(trial):
+    ...     ranker = podium.LambdaMART(n_trees=10, n_leaves=trial.suggest_int("n_leaves", 2, 8), random_state=0)
+    ...     ranker.fit(train, eval_set=valid, callback=podium.optuna.PruningCallback(trial))
+    ...     return ranker.score(valid)
+    >>> optuna.logging.set_verbosity(optuna.logging.WARNING)
+    >>> study = optuna.create_study(direction="maximize")
+    >>> study.optimize(objective, n_trials=2)
+    >>> 0 < study.best_value < 1
+    True
     """
 
     def __init__(self, trial: Any) -> None:

@@ -29,6 +29,16 @@ __all__ = ["BoundTorchLoss", "TorchLoss", "loss"]
 def loss(podium_loss: Loss) -> TorchLoss:
     """Return a Podium loss as a differentiable function of a tensor of scores.
 
+    Parameters
+    ----------
+    podium_loss : Loss
+        One of :mod:`podium.losses`.
+
+    Returns
+    -------
+    TorchLoss
+        A module to be called with scores and labels.
+
     Examples
     --------
     >>> import torch, podium, podium.torch
@@ -43,7 +53,21 @@ def loss(podium_loss: Loss) -> TorchLoss:
 
 
 class TorchLoss(torch.nn.Module):
-    """Mean loss over lists. Parameters that the loss itself learns are in ``own``, for the optimizer to move."""
+    """Mean loss over lists. Parameters that the loss itself learns are in ``own``, for the optimizer to move.
+
+    Parameters
+    ----------
+    podium_loss : Loss
+        One of :mod:`podium.losses`.
+
+    Examples
+    --------
+    >>> import torch, podium, podium.torch
+    >>> criterion = podium.torch.TorchLoss(podium.losses.RegressionLoss())
+    >>> scores, labels = torch.tensor([[1.0, 0.0], [1.0, 9.0]]), torch.tensor([[1.0, 1.0], [0.0, 0.0]])
+    >>> criterion(scores, labels, mask=[[True, True], [True, False]]).item()  # the 9 is padding
+    0.375
+    """
 
     def __init__(self, podium_loss: Loss) -> None:
         super().__init__()
@@ -60,18 +84,37 @@ class TorchLoss(torch.nn.Module):
 
         Parameters
         ----------
-        scores : (n_documents,) or, padded, (n_lists, longest)
-        labels : like the scores; a tensor or an array
-        offsets : (n_lists + 1,), optional
+        scores : (n_documents,) or (n_lists, longest) tensor
+            The latter if lists are padded.
+        labels : tensor or array
+            Like the scores.
+        offsets : (n_lists + 1,) integers, optional
             For scores in one row: list q owns ``offsets[q]:offsets[q + 1]``. Without, all are one list.
-        mask : like padded scores, optional
-            True where there is a document. Without, no place is padding.
-        query_weight : (n_lists,), optional
+        mask : tensor or array, optional
+            Like padded scores, True where there is a document. Without, no place is padding.
+        query_weight : (n_lists,) array, optional
+            Weights of the lists in the mean.
+
+        Returns
+        -------
+        torch.Tensor
+            The mean loss.
         """
         return self.bind(labels, offsets, mask=mask, query_weight=query_weight)(scores)
 
     def bind(self, labels: Any, offsets: Any = None, *, mask: Any = None, query_weight: Any = None) -> BoundTorchLoss:
-        """Return the loss on these labels, as a function of scores alone: the work on labels is then done once."""
+        """Return the loss on these labels, as a function of scores alone: the work on labels is then done once.
+
+        Parameters
+        ----------
+        labels, offsets, mask, query_weight : tensor or array
+            As in :meth:`forward`.
+
+        Returns
+        -------
+        BoundTorchLoss
+            A function of scores.
+        """
         labels = _to_numpy(labels)
         where = None
         if labels.ndim == 2:
@@ -89,11 +132,29 @@ class TorchLoss(torch.nn.Module):
         return BoundTorchLoss(self.podium_loss.bind(labels, offsets, weight), where, self.own)
 
     def extra_repr(self) -> str:
+        """Return what PyTorch prints within the parentheses."""
         return repr(self.podium_loss)
 
 
 class BoundTorchLoss:
-    """A loss bound to labels: a function of scores."""
+    """A loss bound to labels: a function of scores.
+
+    Parameters
+    ----------
+    bound : BoundLoss
+        The loss on its labels.
+    where : (n_lists, longest) bool array, optional
+        Where padded scores are documents.
+    own : torch.Tensor, optional
+        Parameters of the loss itself.
+
+    Examples
+    --------
+    >>> import torch, podium, podium.torch
+    >>> bound = podium.torch.loss(podium.losses.RegressionLoss()).bind([1.0, 0.0, 1.0], offsets=[0, 2, 3])
+    >>> bound(torch.tensor([1.0, 0.0, 0.0])).item()
+    0.25
+    """
 
     def __init__(self, bound: BoundLoss, where: np.ndarray | None, own: torch.Tensor | None) -> None:
         self.bound = bound

@@ -15,7 +15,7 @@ from podium.core.registry import Registered
 
 
 class Parameterized(Fields, Registered):
-    """Base class of values made of parameters (see :mod:`podium.core.fields`), with ``repr`` and equality.
+    """Base class of values made of parameters (see ``podium.core.fields``), with ``repr`` and equality.
 
     A subclass may give the values of class attributes that its base class declares as keywords: these are facts of it.
     """

@@ -21,8 +21,29 @@ __all__ = ["DistributedQueries", "from_queries"]
 class DistributedQueries(RemoteQueries):
     """Queries in partitions on the workers of a Dask cluster; each partition is a :class:`podium.Queries`.
 
-    Rankers and :func:`podium.evaluate` take it in place of ``Queries``. It is made by :func:`from_queries`,
-    :func:`read_letor`, :func:`read_table` and :func:`from_dataframe`.
+    Rankers and :func:`podium.evaluate` take it in place of ``Queries``. It is made by
+    :func:`podium.dask.from_queries`, :func:`podium.dask.read_letor`, :func:`podium.dask.read_table` and
+    :func:`podium.dask.from_dataframe`.
+
+    Parameters
+    ----------
+    client : dask.distributed.Client
+        Of the cluster.
+    parts : sequence of Part
+        How each partition is made, and made again if its worker is lost.
+    facts : sequence of PartFacts
+        What is known here of each.
+    order : (n_documents,) integers, optional
+        The caller's row of each document, where this process knows the caller's rows and they were not grouped.
+
+    Examples
+    --------
+    >>> import podium, podium.dask
+    >>> from dask.distributed import Client
+    >>> with Client(processes=False, dashboard_address=None):
+    ...     queries = podium.dask.from_queries(podium.make_queries(n_queries=40, random_state=0), n_partitions=2)
+    ...     len(queries.take([0, 3, 5])), queries.repartitioned(4).n_partitions, queries.collect().n_features
+    (3, 4, 25)
     """
 
     def __init__(
@@ -32,7 +53,6 @@ class DistributedQueries(RemoteQueries):
         self.client = client
         self.parts = tuple(parts)
         self.order = order
-        """The caller's row of each document, where this process knows the caller's rows and they were not grouped."""
         self._placement = Placement(client, self.parts, lambda number: str(self.facts[number]))
 
     def each(self, function: Callable[..., Any], *shared: Any, per_part: PerPart | None = None) -> list[Any]:
@@ -100,9 +120,19 @@ class DistributedQueries(RemoteQueries):
         return values if order is None else values[order]
 
     def repartitioned(self, n_partitions: int) -> Self:
-        """Return the same queries in about this many partitions, cut at the borders of the blocks that sums go over.
+        """Return the same queries in other partitions, cut at the borders of the blocks that sums go over.
 
         Fits on them equal those in one process to the last bit, whatever the partitions were before.
+
+        Parameters
+        ----------
+        n_partitions : int
+            About how many.
+
+        Returns
+        -------
+        DistributedQueries
+            The same queries.
         """
         require_count("n_partitions", n_partitions)
         bounds = partition_bounds(self.offsets, n_partitions)
@@ -141,12 +171,20 @@ def from_queries(
     client : dask.distributed.Client, optional
         By default the one that was started last.
 
+    Returns
+    -------
+    DistributedQueries
+        What rankers take in place of ``Queries``.
+
     Examples
     --------
-    >>> from dask.distributed import Client  # doctest: +SKIP
-    >>> client = Client()  # doctest: +SKIP
-    >>> d = podium.dask.from_queries(podium.make_queries(), n_partitions=4)  # doctest: +SKIP
-    >>> podium.ListNet().fit(d).score(d)  # doctest: +SKIP
+    >>> import podium, podium.dask
+    >>> from dask.distributed import Client
+    >>> queries = podium.make_queries(n_queries=30, n_documents=8, n_features=3)
+    >>> with Client(processes=False, dashboard_address=None):
+    ...     ranker = podium.ListNet().fit(podium.dask.from_queries(queries, n_partitions=2))
+    >>> (ranker.coef_ == podium.ListNet().fit(queries).coef_).all().item()
+    True
     """
     client = as_client(client)
     if n_partitions is None:

@@ -29,16 +29,29 @@ class DistributedRatings(RemoteRatings):
     """Ratings in partitions of whole users on the workers of a Dask cluster.
 
     ``fit`` of :class:`podium.FactorRanker`, :class:`podium.PMOPFactors` and :class:`podium.PlackettLuceFactors` takes
-    it in place of :class:`podium.Ratings`. It is made by :func:`from_ratings` and :func:`read_ratings`.
+    it in place of :class:`podium.Ratings`. It is made by :func:`podium.dask.from_ratings` and
+    :func:`podium.dask.read_ratings`.
+
+    Parameters
+    ----------
+    queries : DistributedQueries
+        The users, in the order of their ids, with the features (number of the user, number of the item).
+    user_ids, item_ids : array
+        The ids behind the numbers.
+
+    Examples
+    --------
+    >>> import podium, podium.dask
+    >>> from dask.distributed import Client
+    >>> with Client(processes=False, dashboard_address=None):
+    ...     podium.dask.from_ratings(podium.make_ratings(40, 30, 800), n_partitions=2).repartitioned(3)
+    DistributedRatings(800 ratings, 40 users, 30 items, 3 partitions)
     """
 
     queries: DistributedQueries
 
     def repartitioned(self, n_partitions: int) -> Self:
-        """Return the same ratings in about this many partitions, cut at the borders of the blocks that sums go over.
-
-        Fits on them equal those in one process to the last bit, whatever the partitions were before.
-        """
+        """Return the same ratings in about this many partitions; see ``repartitioned`` of queries."""
         return type(self)(self.queries.repartitioned(n_partitions), self.user_ids, self.item_ids)
 
 
@@ -47,14 +60,25 @@ def from_ratings(
 ) -> DistributedRatings:
     """Send ratings of this process to the workers of a cluster, in partitions of whole users.
 
-    The arguments are as in :func:`from_queries`; it is the process that sends them again if a worker is lost.
+    Parameters
+    ----------
+    ratings : Ratings
+        Kept by this process, which sends a partition again if its worker is lost.
+    n_partitions, client : Any
+        As in :func:`podium.dask.from_queries`.
+
+    Returns
+    -------
+    DistributedRatings
+        What factor models take in place of ``Ratings``.
 
     Examples
     --------
-    >>> from dask.distributed import Client  # doctest: +SKIP
-    >>> client = Client()  # doctest: +SKIP
-    >>> d = podium.dask.from_ratings(podium.read_ratings("u.data"), n_partitions=4)  # doctest: +SKIP
-    >>> podium.PMOPFactors(random_state=0).fit(d).recommend(196)  # doctest: +SKIP
+    >>> import podium, podium.dask
+    >>> from dask.distributed import Client
+    >>> with Client(processes=False, dashboard_address=None):
+    ...     podium.dask.from_ratings(podium.make_ratings(40, 30, 800), n_partitions=2)
+    DistributedRatings(800 ratings, 40 users, 30 items, 2 partitions)
     """
     sent = from_queries(_users(ratings, ratings.user, ratings.item), n_partitions, client=client)
     return DistributedRatings(sent, ratings.user_ids, ratings.item_ids)
@@ -76,14 +100,30 @@ def read_ratings(
     Parameters
     ----------
     paths : str or sequence of str
-        Text or Parquet files as every worker finds them, see :func:`read_letor`.
-    columns, separator, duplicates :
+        Text or Parquet files as every worker finds them, see :func:`podium.dask.read_letor`.
+    columns, separator, duplicates : Any
         As in :func:`podium.read_ratings`.
     cut : {"error", "shuffle"}
         What to do with a user who has ratings in several files: raise an error that names the user, or move the
         ratings to the first of them.
     client : dask.distributed.Client, optional
         By default the one that was started last.
+
+    Returns
+    -------
+    DistributedRatings
+        One partition per file.
+
+    Examples
+    --------
+    >>> import podium, podium.dask, tempfile
+    >>> from pathlib import Path
+    >>> from dask.distributed import Client
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> _ = (folder / "a.csv").write_text("ann,up,5\\nann,alien,2\\n"), (folder / "b.csv").write_text("bob,up,4\\n")
+    >>> with Client(processes=False, dashboard_address=None):
+    ...     podium.dask.read_ratings(f"{folder}/*.csv")
+    DistributedRatings(3 ratings, 2 users, 2 items, 2 partitions)
     """
     require_choice("cut", cut, ("error", "shuffle"))
     require_choice("duplicates", duplicates, DUPLICATES)

@@ -46,13 +46,29 @@ def read_letor(
     paths : str or sequence of str
         Files, plain or gzipped, as every worker finds them: paths in a file system that all share, or addresses that
         `fsspec <https://filesystem-spec.readthedocs.io>`_ knows, such as ``s3://bucket/train/*.txt``. ``*`` is allowed.
-    n_features, dtype, sparse, zero_based, labeled :
+    n_features, dtype, sparse, zero_based, labeled : Any
         As in :func:`podium.read_letor`. Without ``n_features``, it is the largest index in any of the files.
     cut : {"error", "shuffle"}
         What to do with a query that has documents in several files: raise an error that names it, or move its
         documents to the first of them.
     client : dask.distributed.Client, optional
         By default the one that was started last.
+
+    Returns
+    -------
+    DistributedQueries
+        One partition per file.
+
+    Examples
+    --------
+    >>> import podium, podium.dask, tempfile
+    >>> from dask.distributed import Client
+    >>> folder, queries = tempfile.mkdtemp(), podium.make_queries(4, 5, n_features=2, vary_sizes=False)
+    >>> podium.write_letor(queries.take([0, 1]), f"{folder}/1.txt")
+    >>> podium.write_letor(queries.take([2]), f"{folder}/2.txt")
+    >>> with Client(processes=False, dashboard_address=None):
+    ...     podium.dask.read_letor(f"{folder}/*.txt")
+    DistributedQueries(3 queries, 15 documents, 2 features, 2 partitions)
     """
     options = {"dtype": dtype, "sparse": sparse, "zero_based": zero_based, "labeled": labeled}
     client, files = as_client(client), addresses(paths)
@@ -79,8 +95,30 @@ def read_table(
 ) -> DistributedQueries:
     """Read tables, CSV or Parquet, on the workers of a cluster, one partition per file.
 
-    ``qid``, ``label``, ``document_id`` and ``features`` are as in :func:`podium.read_table`, the rest as in
-    :func:`read_letor`. All files must have the same columns.
+    Parameters
+    ----------
+    paths : str or sequence of str
+        Files with the same columns, as every worker finds them, see :func:`podium.dask.read_letor`.
+    qid, label, document_id, features : str or sequence of str
+        As in :func:`podium.read_table`.
+    cut, client : Any
+        As in :func:`podium.dask.read_letor`.
+
+    Returns
+    -------
+    DistributedQueries
+        One partition per file.
+
+    Examples
+    --------
+    >>> import podium, podium.dask, tempfile
+    >>> from pathlib import Path
+    >>> from dask.distributed import Client
+    >>> path = Path(tempfile.mkdtemp(), "train.csv")
+    >>> _ = path.write_text("qid,label,bm25\\nq1,2,0.5\\nq1,0,0.25\\nq2,1,0.75\\n")
+    >>> with Client(processes=False, dashboard_address=None):
+    ...     podium.dask.read_table(path)
+    DistributedQueries(2 queries, 3 documents, 1 features, 1 partitions)
     """
     options = {"qid": qid, "label": label, "document_id": document_id, "features": features}
     client, files = as_client(client), addresses(paths)
@@ -98,10 +136,33 @@ def from_dataframe(
     cut: str = "error",
     client: Client | None = None,
 ) -> DistributedQueries:
-    """Make queries of the partitions of a Dask data frame; the columns are named as in ``Queries.from_frame``.
+    """Make queries of the partitions of a Dask data frame.
 
-    A query that is cut by a border of partitions is an error, or (``cut="shuffle"``) its rows are moved to the first
-    partition that has some of them. Scores are in the order of the frame's rows in both cases.
+    Parameters
+    ----------
+    frame : dask.dataframe.DataFrame
+        One row per document.
+    qid, label, document_id, features : str or sequence of str
+        Names of the columns, as in :meth:`podium.Queries.from_frame`.
+    cut : {"error", "shuffle"}
+        What to do with a query that is cut by a border of partitions: raise an error that names it, or move its rows
+        to the first partition that has some of them. Scores are in the order of the frame's rows in both cases.
+    client : dask.distributed.Client, optional
+        By default the one that was started last.
+
+    Returns
+    -------
+    DistributedQueries
+        One partition per partition of the frame.
+
+    Examples
+    --------
+    >>> import dask.dataframe, pandas, podium, podium.dask
+    >>> from dask.distributed import Client
+    >>> frame = pandas.DataFrame({"qid": [1, 1, 2], "label": [1, 0, 2], "bm25": [0.5, 0.25, 0.75]})
+    >>> with Client(processes=False, dashboard_address=None):
+    ...     podium.dask.from_dataframe(dask.dataframe.from_pandas(frame, npartitions=1))
+    DistributedQueries(2 queries, 3 documents, 1 features, 1 partitions)
     """
     from dask import delayed
 

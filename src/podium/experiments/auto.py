@@ -93,11 +93,24 @@ class Auto(BaseRanker):
         clock: Clock | None = None,
         **options: Any,
     ) -> Self:
-        """Choose and fit; parameters as in :meth:`podium.rankers.BaseRanker.fit`.
+        """Choose and fit.
 
-        ``eval_set`` judges candidates in place of cross-validation; the pick is fitted on ``X`` alone. Weights of
-        queries count in the evidence and in the final fit. ``progress`` is told how the search is getting on, and
-        ``clock`` may have started before this call.
+        Parameters
+        ----------
+        X, y, qid : array, frame or Queries
+            As in :meth:`podium.rankers.BaseRanker.fit`.
+        progress : Listener, optional
+            Is told how the search is getting on.
+        clock : Clock, optional
+            May have started before this call.
+        **options : Any
+            Those of :meth:`podium.rankers.BaseRanker.fit`. ``eval_set`` judges candidates in place of cross-validation;
+            the pick is fitted on ``X`` alone. Weights of queries count in the evidence and in the final fit.
+
+        Returns
+        -------
+        self
+            The fitted ranker.
         """
         self._guides = progress or (_Lines() if self.verbose else Silent()), clock or Clock(self.minutes)
         try:
@@ -117,6 +130,16 @@ class Auto(BaseRanker):
 
     def probabilities(self, X: Any, qid: Any = None) -> Any:
         """Return what the pick says of the ranking of each list, see :meth:`podium.PMOP.probabilities`.
+
+        Parameters
+        ----------
+        X, qid : array, frame or Queries
+            As in ``predict``.
+
+        Returns
+        -------
+        ListProbabilities
+            One per list.
 
         Raises
         ------

@@ -134,11 +134,24 @@ def compare(
     qrels : Qrels or path, optional
         Judgments, in place of ``data`` and ``methods``: the runs alone are compared on the judged queries, on the
         documents that were judged or that a run has.
+    progress : Listener, optional
+        Is told how the comparison is getting on.
 
     Returns
     -------
     Comparison
         A method that fails does not end the comparison: its row says why.
+
+    Examples
+    --------
+    >>> import podium
+    >>> queries = podium.make_queries(n_queries=30, n_documents=8, n_features=5)
+    >>> methods = {"listnet": podium.ListNet(), "squares": podium.Regression()}
+    >>> comparison = podium.compare(queries, methods, metrics=["ndcg@5"], folds=3, jobs=1)
+    >>> sorted(comparison.methods), comparison.n_queries
+    (['best-feature', 'listnet', 'random', 'squares'], 30)
+    >>> comparison.best in ("listnet", "squares")
+    True
     """
     strategy = search if isinstance(search, Search) else Search(search, budget)
     random_state = seed_of(random_state)

@@ -78,6 +78,7 @@ def tune(
     method : str or ranker
         What ``podium methods`` lists; ``module:name``; or a ranker, whose other parameters stay as they are.
     queries : Queries
+        What to learn from.
     space : mapping, optional
         What to try for each parameter, ``{"n_leaves": [7, 31]}``: values, or a space of
         ``podium.rankers.spaces``. By default the method's own.
@@ -113,6 +114,8 @@ def tune(
         ``jobs`` above 1 is then the most workers to use.
     progress : Listener, optional
         Is told how the search is getting on.
+    clock : Clock, optional
+        May have started before this call.
 
     Returns
     -------

@@ -29,7 +29,8 @@ def export(
 
     Parameters
     ----------
-    model : a fitted ranker
+    model : fitted ranker
+        What to write.
     path : path
         FILE, the model as its engine takes it. Where the engine needs more, FILE.README.md says how to use it and
         FILE.features.json holds the feature set, a template to fill in; one that is there already and lists the same
@@ -38,8 +39,8 @@ def export(
         One of ``podium.export_formats(model)``; ``podium export --list`` explains them.
     feature_names : (n_features,) strings, optional
         What the engine calls the features. By default the names the model was trained with, else ``feature_1``,
-        ``feature_2``, …
-    **options
+        ``feature_2`` and so on.
+    **options : str
         Options of the format, such as ``name``, what the engine calls the model.
 
     Returns
@@ -84,6 +85,18 @@ def export(
 def export_formats(model: Any) -> list[str]:
     """Return the names of the formats that a fitted ranker can be exported to.
 
+    Parameters
+    ----------
+    model : fitted ranker
+        What is to be exported.
+
+    Returns
+    -------
+    list of str
+        What :func:`podium.export` takes as ``format``.
+
+    Examples
+    --------
     >>> import podium
     >>> queries = podium.make_queries(n_queries=20, n_documents=5, n_features=2, random_state=0)
     >>> "solr" in podium.export_formats(podium.ListNet().fit(queries))
@@ -93,7 +106,26 @@ def export_formats(model: Any) -> list[str]:
 
 
 def export_refusals(model: Any) -> dict[str, str | None]:
-    """Return for each format why the model, fitted or not, cannot be exported to it, or None if it can."""
+    """Return for each format why a model cannot be exported to it.
+
+    Parameters
+    ----------
+    model : ranker
+        Fitted or not.
+
+    Returns
+    -------
+    dict
+        The reasons by format, None where it can be exported.
+
+    Examples
+    --------
+    >>> import podium
+    >>> podium.export_refusals(podium.ListNet())["solr"] is None
+    True
+    >>> print(podium.export_refusals(podium.StructRank())["solr"].partition(",")[0])
+    this StructRank rescales features within each query (normalize='minmax')
+    """
     reasons: dict[str, str | None] = {}
     for name, target in targets().items():
         try:

@@ -29,47 +29,94 @@ _ROUNDING = 1e-6
 
 @dataclass(frozen=True)
 class PairOfDocuments:
-    """Two documents of a query that Python and the target put in different order."""
+    """Two documents of a query that Python and the target put in different order.
+
+    Parameters
+    ----------
+    query : Any
+        Id of the query.
+    documents : tuple
+        Ids, or where there are none, rows of the data counted from 1; the one that Python puts first comes first.
+    python, target : tuple of float
+        Their scores, here and there.
+
+    Examples
+    --------
+    >>> from podium.export import PairOfDocuments
+    >>> pair = PairOfDocuments("q1", documents=("d3", "d7"), python=(0.5, 0.4), target=(0.5, 0.5))
+    >>> pair.documents, pair.target
+    (('d3', 'd7'), (0.5, 0.5))
+    """
 
     query: Any
     documents: tuple[Any, Any]
-    """Ids, or where there are none, rows of the data counted from 1; the one that Python puts first comes first."""
     python: tuple[float, float]
-    """Their scores."""
     target: tuple[float, float]
 
 
 @dataclass(frozen=True)
 class ExportCheck:
-    """How scores and order of an exported model compare with Python's on the same documents."""
+    """How scores and order of an exported model compare with Python's on the same documents.
+
+    It is true if the order is the same; printing it says what differs.
+
+    Parameters
+    ----------
+    format : str
+        Of the exported model.
+    by : str
+        What scored the documents: the name of a package or a database, or ``"emulation"``.
+    emulated : bool
+        Whether the target does not run here, and FILE was read back in the target's arithmetic instead.
+    n_queries, n_documents : int
+        What was scored.
+    largest_score : float
+        Without regard to sign, in Python.
+    largest_difference : float
+        Between the scores of a document, a constant left aside that the target leaves out.
+    constant : float
+        What all scores of the target lack, if it leaves out the intercept of linear models.
+    tie : float
+        Scores that differ by at most this much count as tied: float32 does not tell them apart after all additions.
+    n_pairs : int
+        Pairs of documents of one query whose scores differ in Python, by more than float64 rounds.
+    n_differing : int
+        How many of these are further apart than a tie, and yet the target ties them or puts them in the other order.
+    n_differing_rounded : int
+        How many of these if Python's features are rounded to float32 too, as targets do.
+    n_differing_ties : int
+        How many pairs are no further apart than a tie, and the target ties them or puts them in the other order.
+    n_undefined : int
+        Documents without a score in the target.
+    differing : tuple of PairOfDocuments
+        The first of those that differ.
+
+    Examples
+    --------
+    >>> import podium, tempfile
+    >>> queries = podium.make_queries(n_queries=20, n_documents=5, n_features=2, random_state=0)
+    >>> model = podium.ListNet().fit(queries)
+    >>> path = podium.export(model, f"{tempfile.mkdtemp()}/model.json", format="solr")[0]
+    >>> check = podium.check_export(model, path, queries, format="solr")[0]
+    >>> bool(check), check.n_differing, check.by
+    (True, 0, 'emulation')
+    """
 
     format: str
     by: str
-    """What scored the documents: the name of a package or a database, or ``"emulation"``."""
     emulated: bool
-    """Whether the target does not run here, and FILE was read back in the target's arithmetic instead."""
     n_queries: int
     n_documents: int
     largest_score: float
-    """Without regard to sign, in Python."""
     largest_difference: float
-    """Between the scores of a document, a constant left aside that the target leaves out."""
     constant: float
-    """What all scores of the target lack, if it leaves out the intercept of linear models."""
     tie: float
-    """Scores that differ by at most this much count as tied: float32 does not tell them apart after all additions."""
     n_pairs: int
-    """Pairs of documents of one query whose scores differ in Python, by more than float64 rounds."""
     n_differing: int
-    """How many of these are further apart than a tie, and yet the target ties them or puts them in the other order."""
     n_differing_rounded: int
-    """How many of these if Python's features are rounded to float32 too, as targets do."""
     n_differing_ties: int
-    """How many pairs are no further apart than a tie, and the target ties them or puts them in the other order."""
     n_undefined: int
-    """Documents without a score in the target."""
     differing: tuple[PairOfDocuments, ...]
-    """The first of them."""
 
     def __bool__(self) -> bool:
         """Return whether the order is the same: no pairs differ but ties, and these are at most one pair in 100."""
@@ -80,6 +127,7 @@ class ExportCheck:
         return self.n_differing_ties > 0.01 * self.n_pairs
 
     def as_dict(self) -> dict[str, Any]:
+        """Return everything as plain values, with ``same_order``, for JSON."""
         return asdict(self) | {"same_order": bool(self)}
 
     def __str__(self) -> str:
@@ -128,7 +176,8 @@ def check_export(
 
     Parameters
     ----------
-    model : the fitted ranker that was exported
+    model : fitted ranker
+        What was exported.
     path : path
         The file that :func:`podium.export` wrote.
     queries : Queries
@@ -143,6 +192,15 @@ def check_export(
     list of ExportCheck
         One for each system that scored the documents; true if no pair of documents is in a different order. Scores
         count as tied if they differ by no more than float32 can tell after the additions that the model makes.
+
+    Examples
+    --------
+    >>> import podium, tempfile
+    >>> queries = podium.make_queries(n_queries=20, n_documents=5, n_features=2, random_state=0)
+    >>> model = podium.LambdaMART(n_trees=5, random_state=0).fit(queries)
+    >>> path = podium.export(model, f"{tempfile.mkdtemp()}/model.txt", format="lightgbm")[0]
+    >>> all(podium.check_export(model, path, queries, format="lightgbm"))
+    True
     """
     ranker, target = unwrapped(model), find(format)
     ranker._require_fitted()

@@ -27,31 +27,78 @@ __all__ = ["Layer", "Linear", "Network", "NotExportable", "Portable", "Trees", "
 
 
 class NotExportable(ValueError):  # noqa: N818  it is what the caller reads: a fact, not a fault
-    """The model cannot be exported to this format; the message says why and what to do instead."""
+    """The model cannot be exported to this format; the message says why and what to do instead.
+
+    Examples
+    --------
+    >>> import podium
+    >>> ranker = podium.RandomRanker().fit(podium.make_queries(n_queries=5, n_features=2))
+    >>> try:
+    ...     podium.export(ranker, "model.json", format="solr")
+    ... except podium.NotExportable as error:
+    ...     print("hash" in str(error))
+    True
+    """
 
 
 @dataclass(frozen=True, eq=False)
 class Linear:
-    """``score = features @ weights + intercept``, some of the features replaced by logarithms."""
+    """``score = features @ weights + intercept``, some of the features replaced by logarithms.
+
+    Parameters
+    ----------
+    weights : (n_features,) float64 array
+        One weight per feature.
+    intercept : float
+        The constant in each score.
+    feature_names : tuple of str
+        Names of the features.
+    centers : (n_features,) array, optional
+        Float32 numbers that a system with few digits should subtract from the features first. Weights and intercept
+        are those of features from which nothing is subtracted.
+    logarithms : (n_features,) array, optional
+        The unit u of features that are first replaced by ``sign(x) log(1 + |x| / u)``; 0 for all others. None if there
+        is none.
+    negative : (n_features,) array, optional
+        Whether values of these were below 0 in training; None if it is not known.
+
+    Examples
+    --------
+    >>> import podium
+    >>> ranker = podium.ListNet().fit(podium.make_queries(n_queries=20, n_documents=5, n_features=2))
+    >>> model = podium.export.portable(ranker)
+    >>> type(model).__name__, model.weights.shape, model.feature_names
+    ('Linear', (2,), ('feature_1', 'feature_2'))
+    """
 
     weights: np.ndarray
-    """(n_features,) float64."""
     intercept: float
     feature_names: tuple[str, ...]
     centers: np.ndarray | None = None
-    """(n_features,) float32 numbers that a system with few digits should subtract from the features first: what
-    :func:`centers_of` returns. Weights and intercept are those of features from which nothing is subtracted."""
     logarithms: np.ndarray | None = None
-    """(n_features,) the unit u of features that are first replaced by ``sign(x) log(1 + |x| / u)``; 0 for all others.
-    None if there is none."""
     negative: np.ndarray | None = None
-    """(n_features,) whether values of these were below 0 in training; None if it is not known."""
     kind: ClassVar[str] = "linear"
 
 
 @dataclass(frozen=True, eq=False)
 class Trees:
-    """The sum of the leaf values that a document reaches; rules on single features are trees of two leaves."""
+    """The sum of the leaf values that a document reaches; rules on single features are trees of two leaves.
+
+    Parameters
+    ----------
+    forest : Forest
+        The trees as flat arrays.
+    feature_names : tuple of str
+        Names of the features.
+
+    Examples
+    --------
+    >>> import podium
+    >>> queries = podium.make_queries(n_queries=20, n_documents=5, n_features=2)
+    >>> model = podium.export.portable(podium.LambdaMART(n_trees=5, random_state=0).fit(queries))
+    >>> type(model).__name__, model.forest.n_trees
+    ('Trees', 5)
+    """
 
     forest: Forest
     feature_names: tuple[str, ...]
@@ -59,30 +106,61 @@ class Trees:
 
 
 class Layer(NamedTuple):
-    """``output = activation(input @ weights + bias)``."""
+    """A dense layer, ``output = activation(input @ weights + bias)``.
+
+    Parameters
+    ----------
+    weights : (n_in, n_out) float64 array
+        One column per unit.
+    bias : (n_out,) float64 array
+        One constant per unit.
+    activation : {"linear", "tanh", "relu"}
+        What units apply; tanh is the ordinary one.
+
+    Examples
+    --------
+    >>> import numpy as np, podium
+    >>> layer = podium.export.Layer(np.eye(2), np.zeros(2), "relu")
+    >>> np.maximum(np.array([[1.0, -1.0]]) @ layer.weights + layer.bias, 0).tolist()
+    [[1.0, 0.0]]
+    """
 
     weights: np.ndarray
-    """(n_in, n_out) float64."""
     bias: np.ndarray
-    """(n_out,) float64."""
     activation: str
-    """``"linear"``, ``"tanh"`` (the ordinary one) or ``"relu"``."""
 
 
 @dataclass(frozen=True, eq=False)
 class Network:
-    """Dense layers, one after the other; the last has one output, the score."""
+    """Dense layers, one after the other; the last has one output, the score.
+
+    Parameters
+    ----------
+    layers : tuple of Layer
+        From the features to the score.
+    feature_names, centers, logarithms, negative : Any
+        As in :class:`podium.export.Linear`.
+
+    Examples
+    --------
+    >>> import podium
+    >>> loss, queries = podium.losses.ListNetLoss(), podium.make_queries(n_queries=20, n_documents=5, n_features=2)
+    >>> ranker = podium.Ranker(loss, podium.scorers.MLP(hidden=3), podium.training.Stochastic(epochs=2)).fit(queries)
+    >>> network = podium.export.portable(ranker)
+    >>> isinstance(network, podium.export.Portable), [layer.weights.shape for layer in network.layers]
+    (True, [(2, 3), (3, 1)])
+    """
 
     layers: tuple[Layer, ...]
     feature_names: tuple[str, ...]
     centers: np.ndarray | None = None
-    """These are as in :class:`Linear`."""
     logarithms: np.ndarray | None = None
     negative: np.ndarray | None = None
     kind: ClassVar[str] = "network"
 
 
 Portable = Linear | Trees | Network
+"""What :func:`portable` returns."""
 
 _KINDS: dict[type[Model], type[Portable]] = {
     LinearModel: Linear,

@@ -108,16 +108,32 @@ def load(path: str | os.PathLike[str], *, parts: Mapping[str, Any] | None = None
     Parameters
     ----------
     path : path
+        The file.
     parts : mapping, optional
         The classes and functions of your own that the file names: ``{"mine:Loss": Loss}``.
-    **supplied
+    **supplied : Any
         Code that has no name: ``module=``, the PyTorch module of the ``Torch`` scorer, of the same architecture as the
         one that was trained. Its weights come from the file; the module given is left as it is.
+
+    Returns
+    -------
+    ranker
+        Fitted, as it was saved.
 
     Raises
     ------
     ModelFileError
         A ValueError that names the file and says what is wrong with it.
+
+    Examples
+    --------
+    >>> import podium, tempfile
+    >>> queries, path = podium.make_queries(n_queries=20, n_documents=5, n_features=3), f"{tempfile.mkdtemp()}/model"
+    >>> ranker = podium.ListNet(l2=0.1).fit(queries)
+    >>> ranker.save(path, dataset="20 queries")
+    >>> loaded = podium.load(path)
+    >>> (loaded.predict(queries) == ranker.predict(queries)).all(), loaded.l2, loaded.provenance_["dataset"]
+    (np.True_, 0.1, '20 queries')
     """
     header, content = read_archive(path)
     try:

@@ -6,7 +6,7 @@ of it, at seconds each. Instead each kernel becomes a C function of integers,
     status = function(table, query, start, stop, block, scale, out, n_out)
 
 where ``table`` is the address of what the kernel works on: a tuple of arrays and numbers, possibly nested, laid out by
-:func:`pack` and put together again by :func:`_unpack`. The price is one indirect call per query. The status is
+:func:`pack` and put together again by :func:`unpack`. The price is one indirect call per query. The status is
 :data:`OK` only if the kernel returned: one that raised, or could not allocate memory, has not produced a result.
 """
 

@@ -29,6 +29,16 @@ def adapt(estimator: Any) -> BaseRanker:
     the rankers of LightGBM, XGBoost and CatBoost do, learns from lists; any other learns the grades, one document at a
     time. Validation queries are passed on to those that take them.
 
+    Parameters
+    ----------
+    estimator : estimator
+        Not fitted; a clone of it will be.
+
+    Returns
+    -------
+    BaseRanker
+        An :class:`podium.rankers.AdaptedRanker`; a ranker of Podium as it is.
+
     Examples
     --------
     >>> import podium
@@ -59,7 +69,16 @@ class AdaptedRanker(BaseRanker):
 
     Attributes
     ----------
-    estimator_ : the fitted clone
+    estimator_ : estimator
+        The fitted clone.
+
+    Examples
+    --------
+    >>> import podium
+    >>> from sklearn.linear_model import Ridge
+    >>> ranker = podium.adapt(Ridge()).fit(podium.make_queries(n_queries=20, n_features=5))
+    >>> type(ranker).__name__, ranker.estimator_
+    ('AdaptedRanker', Ridge())
     """
 
     estimator: Any

@@ -26,6 +26,16 @@ class AnsweringEstimator(FittedEstimator):
         """Return the mean over lists of the log-probability of their labels, constants included.
 
         For rankers whose loss is a likelihood: PMOP, ListMLE, PairTies (there, the sum over a list's pairs).
+
+        Parameters
+        ----------
+        X, y, qid : array, frame or Queries
+            As in ``fit``.
+
+        Returns
+        -------
+        float
+            At most 0.
         """
         loss = self._loss()
         likelihood = None if loss is None else loss.likelihood()
@@ -36,15 +46,16 @@ class AnsweringEstimator(FittedEstimator):
         return -bound.value_and_gradient(scores, parameters=self.loss_parameters_).value
 
     def probabilities(self, X: Any, qid: Any = None) -> Any:
-        """Return what the model says of the ranking of each list: who is above, tied with, among the first …
+        """Return what the model says of the ranking of each list: who is above whom, tied, or among the first.
 
         For PMOP, Plackett-Luce (ListMLE, ListNet), BoltzRank and SoftRank; PairTies and StructRank answer for pairs and
         sets of preferences only.
 
         Parameters
         ----------
-        X : (n_documents, n_features) or Queries
-        qid : (n_documents,), optional
+        X : (n_documents, n_features) array, CSR matrix or frame, or Queries
+            Documents, one per row.
+        qid : (n_documents,) array, optional
             Query ids; without them all rows are one list.
 
         Returns

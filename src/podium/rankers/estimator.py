@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from podium.core.arrays import Arrays, named_under
 from podium.core.parameters import choice
 from podium.core.random_state import RandomState, as_generator
 from podium.data.normalize import WITHIN_QUERY
@@ -19,7 +18,6 @@ from podium.data.rescaled import rescaled
 from podium.files.models import load
 from podium.metrics import Metric, metric
 from podium.metrics.telling import watched_metric
-from podium.rankers.answering import AnsweringEstimator
 from podium.rankers.elsewhere import name_query, part_scorer, remote_values, require_remote_trainer
 from podium.rankers.inputs import (
     GROUPED,
@@ -32,7 +30,8 @@ from podium.rankers.inputs import (
     query_weights,
 )
 from podium.rankers.standardizing import learned_standardization
-from podium.scorers import Linear, LinearModel, Scorer
+from podium.rankers.stored import StoredRanker
+from podium.scorers import Linear, Scorer
 from podium.scorers.standardization import Standardization
 from podium.training.base import Fit, Problem, Progress, Trainer, Validation
 
@@ -42,7 +41,7 @@ if TYPE_CHECKING:
 __all__ = ["BaseRanker"]
 
 
-class BaseRanker(AnsweringEstimator):
+class BaseRanker(StoredRanker):
     """A scikit-learn estimator that learns from lists and gives scores.
 
     A subclass declares its parameters as annotated attributes, and names its parts in ``_loss``, ``_scorer``
@@ -61,12 +60,35 @@ class BaseRanker(AnsweringEstimator):
 
     Attributes
     ----------
-    model_ : the learned function from features to scores
-    coef_, intercept_ : weights of the features as given (linear models only), or of their logarithms where
-        ``standardization_.log_scale`` is not 0
-    loss_parameters_ : parameters of the loss that were learned; often empty
-    convergence_ : how the training ended, with its curves
-    n_iter_, n_features_in_, feature_names_in_, n_queries_, n_documents_
+    model_ : Model
+        The learned function from features to scores.
+    coef_, intercept_ : (n_features,) array, float
+        Weights of the features as given (linear models only), or of their logarithms where
+        ``standardization_.log_scale`` is not 0.
+    loss_parameters_ : (n_parameters,) array
+        Parameters of the loss that were learned; often empty.
+    convergence_ : Convergence
+        How the training ended, with its curves.
+    n_iter_, n_features_in_, n_queries_, n_documents_ : int
+        Iterations, features, training queries and their documents.
+    feature_names_in_ : (n_features,) array of str
+        Names of the features, where they have some.
+
+    Examples
+    --------
+    >>> import podium
+    >>> class Margin(podium.rankers.BaseRanker):
+    ...     margin: float = 1.0
+    ...
+    ...     def _loss(self):
+    ...         return podium.losses.RankSVMLoss(squared=True, margin=self.margin)
+    ...
+    ...     def _trainer(self):
+    ...         return podium.training.LBFGS()
+    >>> queries = podium.make_queries(n_queries=50, n_documents=10, n_features=5)
+    >>> ranker = Margin(margin=2.0).fit(queries)
+    >>> ranker.coef_.shape, ranker.score(queries) > 0.8
+    ((5,), True)
     """
 
     # With scikit-learn's metadata routing on, query ids reach a ranker without being asked for in every script.
@@ -77,15 +99,6 @@ class BaseRanker(AnsweringEstimator):
     normalize: str | None = choice("robust", None, "standard", *WITHIN_QUERY)
     random_state: RandomState = None
     verbose: int = 0
-
-    coef_: np.ndarray
-    intercept_: float
-    n_features_in_: int
-    feature_names_in_: np.ndarray
-    n_queries_: int
-    n_documents_: int
-    standardization_: Standardization | None
-    """Applied to features before scoring, for scorers that do not take it into themselves."""
 
     def _scorer(self) -> Scorer:
         return Linear()
@@ -111,24 +124,33 @@ class BaseRanker(AnsweringEstimator):
 
         Parameters
         ----------
-        X : (n_documents, n_features) array, CSR matrix or frame; or Queries, which bring ``y`` and ``qid``
-        y : (n_documents,) grades, higher is better; or :class:`podium.Preferences`
-        qid : (n_documents,) the query of each document: any type, any order. Required: without it there are no lists.
+        X : (n_documents, n_features) array, CSR matrix or frame, or Queries
+            Documents, one per row; queries bring ``y`` and ``qid``.
+        y : (n_documents,) array or Preferences
+            Grades, higher is better, or pairs.
+        qid : (n_documents,) array
+            The query of each document: any type, any order. Required: without it there are no lists.
         preferences : Preferences, optional
             Pairs of rows beside the grades, which may then be NaN where unknown. For StructRank, RankNet and PairTies.
-        sample_weight : (n_queries,), optional
-            In order of first appearance; or one per document, equal within each query.
+        sample_weight : (n_queries,) array, optional
+            Weights of queries in order of first appearance; or one per document, equal within each query.
         eval_set : (X, y) or Queries, optional
             Validation queries: early stopping, choice between iterations and restarts.
-        eval_qid : (n_validation_documents,), optional
+        eval_qid : (n_validation_documents,) array, optional
             Their query ids, where ``eval_set`` is a pair.
         eval_metric : str or Metric
             What is watched on them; ``"ndcg@5 (letor)"`` names a convention, else it is ``standard``.
-        callback : function of a :class:`podium.training.Progress`, optional
-            Called after each iteration or epoch; returning True stops the training.
+        callback : callable, optional
+            Called with a :class:`podium.training.Progress` after each iteration or epoch; returning True stops the
+            training.
         init : fitted ranker or path of a saved one, optional
             Training goes on from there: trees are added to its trees, or weights start at its weights. It must have
             the same features and the same kind of model, and may be this ranker itself.
+
+        Returns
+        -------
+        self
+            The fitted ranker.
         """
         queries = as_queries(X, y, qid, labeled=True, preferences=preferences)
         if isinstance(queries, RemoteQueries):
@@ -176,10 +198,21 @@ class BaseRanker(AnsweringEstimator):
         return self._trainer().fit(problem)
 
     def predict(self, X: Any, qid: Any = None) -> np.ndarray:
-        """Return scores, (n_documents,), higher is better, in the order of the rows given.
+        """Return the scores of documents, higher is better.
 
-        ``qid`` is needed only where a score depends on the other documents of its list: features normalized within
-        each query, or a listwise scorer. Scores of queries on a cluster are a Dask array, computed when asked for.
+        Parameters
+        ----------
+        X : (n_documents, n_features) array, CSR matrix or frame, or Queries
+            Documents, one per row.
+        qid : (n_documents,) array, optional
+            Query ids, needed only where a score depends on the other documents of its list: features normalized within
+            each query, or a listwise scorer.
+
+        Returns
+        -------
+        numpy.ndarray
+            Scores (n_documents,), in the order of the rows given; a Dask array, computed when asked for, of queries on
+            a cluster.
         """
         queries = self._to_score(X, qid)
         if isinstance(queries, RemoteQueries):
@@ -187,9 +220,20 @@ class BaseRanker(AnsweringEstimator):
         return queries.restore(self._scores(queries))
 
     def rank(self, X: Any, qid: Any = None) -> np.ndarray:
-        """Return the rank of each document in its query, (n_documents,), 1 is best, in the order of the rows given.
+        """Return the rank of each document in its query.
 
-        Documents with equal scores are ranked in the order they were given.
+        Parameters
+        ----------
+        X : (n_documents, n_features) array, CSR matrix or frame, or Queries
+            Documents, one per row.
+        qid : (n_documents,) array, optional
+            Query ids.
+
+        Returns
+        -------
+        numpy.ndarray
+            Ranks (n_documents,), 1 is best, in the order of the rows given. Documents with equal scores are ranked in
+            this order, too.
         """
         queries, scores = self._scored_lists(X, qid=qid)
         query = queries.query_of_document
@@ -199,7 +243,18 @@ class BaseRanker(AnsweringEstimator):
         return queries.restore(ranks)
 
     def score(self, X: Any, y: Any = None, qid: Any = None, sample_weight: Any = None) -> float:
-        """Return the mean NDCG@10 over the queries under the convention ``standard``; weights as in :meth:`fit`."""
+        """Return the mean NDCG@10 over the queries under the convention ``standard``.
+
+        Parameters
+        ----------
+        X, y, qid, sample_weight : array, frame or Queries
+            As in :meth:`fit`.
+
+        Returns
+        -------
+        float
+            From 0 to 1.
+        """
         if isinstance(X, RemoteQueries):
             values = remote_values(self, self._to_score(as_queries(X, y, qid, labeled=True), None))
             return float(np.average(values, weights=query_weights(sample_weight, X)))
@@ -219,14 +274,20 @@ class BaseRanker(AnsweringEstimator):
 
         Parameters
         ----------
-        X : (n_documents, n_features) or Queries
-        qid : (n_documents,), optional
+        X : (n_documents, n_features) array, CSR matrix or frame, or Queries
+            Documents, one per row.
+        qid : (n_documents,) array, optional
             Query ids; without them all rows are one list.
-        query : optional
+        query : Any, optional
             The id of the query to explain.
         documents : (a, b) or (a,), optional
             Rows of X, from 0: why is a above b? One row is compared with the mean of its list. By default, the first
             and the second of the query's ranking.
+
+        Returns
+        -------
+        Explanation
+            Contributions of all features, which can be printed.
 
         Examples
         --------
@@ -322,13 +383,6 @@ class BaseRanker(AnsweringEstimator):
             return None
         return Validation(self._as_trained(given.validation), metric(given.eval_metric))
 
-    def _set_features(self, queries: Any) -> None:
-        self.n_features_in_ = queries.n_features
-        if queries.feature_names is not None:
-            self.feature_names_in_ = np.array(queries.feature_names, dtype=object)
-        else:
-            self.__dict__.pop("feature_names_in_", None)
-
     def _check(self, queries: Any, given: Any) -> Any:
         """Return the queries made from ``given`` if they have the features fitted on, and no values missing."""
         names = getattr(self, "feature_names_in_", None)
@@ -336,42 +390,6 @@ class BaseRanker(AnsweringEstimator):
         if not self._scorer().accepts_missing:
             queries.require_finite()
         return queries
-
-    def _expose_model(self) -> None:
-        if isinstance(self.model_, LinearModel):
-            self.coef_, self.intercept_ = self.model_.coef, self.model_.intercept
-
-    def _stored_fit(self) -> tuple[dict[str, Any], Arrays]:
-        fitted, arrays = super()._stored_fit()
-        names = getattr(self, "feature_names_in_", None)
-        fitted |= {"n_features": self.n_features_in_, "feature_names": None if names is None else list(map(str, names))}
-        fitted |= {"n_queries": self.n_queries_, "n_documents": self.n_documents_}
-        fitted |= {"scoring": self._scoring()}
-        scale = {} if self.standardization_ is None else self.standardization_.to_arrays()
-        return fitted, {**arrays, **{f"standardization.{name}": array for name, array in scale.items()}}
-
-    def _restore_fit(self, fitted: dict[str, Any], arrays: Arrays) -> None:
-        scorer = self._scorer()
-        n, names = fitted["n_features"], fitted["feature_names"]
-        self.model_ = scorer.model_class.from_arrays(scorer, named_under("model", arrays))
-        if self.model_.n_features not in (None, n):
-            raise ValueError(f"its model has {self.model_.n_features} features, but it says {n!r}")
-        super()._restore_fit(fitted, arrays)
-        self.n_features_in_ = n
-        scale = named_under("standardization", arrays)
-        self.standardization_ = Standardization.from_arrays(scale, n) if scale else None
-        if names is not None:
-            if len(names) != n:
-                raise ValueError(f"it has {len(names)} feature names for {n} features")
-            self.feature_names_in_ = np.array(list(map(str, names)), dtype=object)
-        self.n_queries_, self.n_documents_ = int(fitted["n_queries"]), int(fitted["n_documents"])
-        if "scoring" in fitted and fitted["scoring"] != self._scoring():  # which serving goes by
-            raise ValueError("what it says about scoring contradicts its parameters")
-        self._expose_model()
-
-    def _scoring(self) -> dict[str, Any]:
-        """Return how the model scores, for :mod:`podium.serving`."""
-        return {**self.model_.scoring(), "normalize": self.normalize if self.normalize in WITHIN_QUERY else None}
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

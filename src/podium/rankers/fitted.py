@@ -26,7 +26,7 @@ def was_interrupted(ranker: Any) -> bool:
 class FittedEstimator(Fields, Registered, BaseEstimator):  # type: ignore[misc]
     """Base class of scikit-learn estimators whose parameters are fields and which can be saved when fitted.
 
-    A subclass adds what it learns besides its model to :meth:`_stored_fit`, and takes it back in :meth:`_restore_fit`.
+    A subclass adds what it learns besides its model to ``_stored_fit``, and takes it back in ``_restore_fit``.
     """
 
     model_: Model
@@ -51,8 +51,14 @@ class FittedEstimator(Fields, Registered, BaseEstimator):  # type: ignore[misc]
     ) -> None:
         """Write the fitted ranker to one file, which :func:`podium.load` reads. No pickle: loading it runs no code.
 
-        ``dataset`` (a name, a version, a fingerprint) and further facts of its origin, ``provenance``, are stored in
-        the file, and are in ``provenance_`` after loading.
+        Parameters
+        ----------
+        path : path
+            The file.
+        dataset : str, optional
+            A name, a version, a fingerprint of the training data; in ``provenance_`` after loading.
+        provenance : mapping, optional
+            Further facts of its origin, in JSON.
         """
         save(self._to_save(), path, dataset=dataset, provenance=provenance)
 

@@ -53,7 +53,18 @@ class Ranker(TreeMethods):
         return trainer if self._loss().has_gradient or not trainer.needs_gradient else Stochastic()
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters by name; ``scorer__l2`` reaches into a part, and makes the default one if none was given."""
+        """Set parameters by name.
+
+        Parameters
+        ----------
+        **params : Any
+            New values; ``scorer__l2`` reaches into a part, and makes the default one if none was given.
+
+        Returns
+        -------
+        self
+            The ranker.
+        """
         for part in ("scorer", "trainer"):
             reached = part not in params and any(name.startswith(f"{part}__") for name in params)
             if reached and getattr(self, part) is None:

@@ -34,7 +34,18 @@ class TreeMethods(BaseRanker):
 
     @_on_trees
     def feature_importance(self, kind: str = "gain") -> np.ndarray:
-        """Return the total gain of the splits on each feature, or their number (``kind="split"``), (n_features,)."""
+        """Return the total gain of the splits on each feature, or their number.
+
+        Parameters
+        ----------
+        kind : {"gain", "split"}
+            What is counted.
+
+        Returns
+        -------
+        numpy.ndarray
+            One number per feature.
+        """
         return self._trees().feature_importance(kind)
 
     @property
@@ -48,16 +59,35 @@ class TreeMethods(BaseRanker):
 
     @_on_trees
     def contributions(self, X: Any, qid: Any = None) -> np.ndarray:
-        """Return SHAP values, (n_documents, n_features + 1): each feature's part in a score; the expected score last.
+        """Return SHAP values: each feature's part in a score.
 
-        The sum of a row is the score. Rows as given; ``qid`` where :meth:`predict` needs it.
+        Parameters
+        ----------
+        X, qid : array, frame or Queries
+            As in ``predict``.
+
+        Returns
+        -------
+        numpy.ndarray
+            Contributions (n_documents, n_features + 1), the expected score last; the sum of a row is the score.
         """
         trees, queries = self._trees(), self._to_score(X, qid)
         return queries.restore(trees.contributions(self._as_trained(queries)))
 
     @_on_trees
     def staged_predict(self, X: Any, qid: Any = None) -> Iterator[np.ndarray]:
-        """Yield scores by the first tree, the first two, and so on; each like :meth:`predict`'s."""
+        """Yield scores by the first tree, the first two, and so on; each like :meth:`predict`'s.
+
+        Parameters
+        ----------
+        X, qid : array, frame or Queries
+            As in ``predict``.
+
+        Yields
+        ------
+        numpy.ndarray
+            Scores (n_documents,).
+        """
         trees, queries = self._trees(), self._to_score(X, qid)
         for scores in trees.staged_scores(self._as_trained(queries)):
             yield queries.restore(scores)
@@ -67,6 +97,11 @@ class TreeMethods(BaseRanker):
         """Write the trees as LightGBM's text, for ``lightgbm.Booster(model_file=path)`` and whatever else reads it.
 
         ``podium.export(ranker, path, format="lightgbm")`` also takes names of features, and rules of single features.
+
+        Parameters
+        ----------
+        path : path
+            The file.
 
         Raises
         ------

@@ -52,6 +52,7 @@ def compare_ratings(
     Parameters
     ----------
     data : path or Ratings
+        What they learn from.
     methods : "all", names, or a mapping from names to rankers, optional
         Names that ``podium methods --ratings`` lists, or rankers of your own; by default all. The floor of every table,
         ``item-mean`` and ``popularity``, is always added.
@@ -63,13 +64,22 @@ def compare_ratings(
         The number of draws, each with its own seed; 1 for ``time``, which ignores ``n``.
     min_test : int
         Users with fewer than ``n + min_test`` ratings are left out.
-    metrics, primary, search, budget, random_state, out, jobs, dask, progress
+    metrics, convention, primary, search, budget, random_state, out, jobs, dask, progress : Any
         As for :func:`podium.compare`. ERR counts grades from the lowest rating.
 
     Returns
     -------
     dict
         One :class:`~podium.experiments.Comparison` per n; with ``out``, each has a folder of its own.
+
+    Examples
+    --------
+    >>> import podium
+    >>> ratings = podium.make_ratings(40, 50, 1200)
+    >>> found = podium.compare_ratings(ratings, ["item-mean", "popularity"], n=10, replicates=2, min_test=5, jobs=1)
+    >>> comparison = found[10]
+    >>> comparison.figure("item-mean", "ndcg@10") > comparison.figure("popularity", "ndcg@10")
+    True
     """
     random_state = seed_of(random_state)
     ratings, name = (data, "ratings") if isinstance(data, Ratings) else (read_ratings(data), dataset_name(Path(data)))

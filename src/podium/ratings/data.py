@@ -103,7 +103,20 @@ class Ratings:
 
     @classmethod
     def from_triples(cls, rows: Iterable[Sequence[Any]], *, duplicates: str = "last") -> Self:
-        """Return ratings made of tuples ``(user, item, rating)`` or ``(user, item, rating, time)``."""
+        """Return ratings made of tuples.
+
+        Parameters
+        ----------
+        rows : iterable of tuples
+            Each ``(user, item, rating)``, or each ``(user, item, rating, time)``.
+        duplicates : {"last", "first", "mean", "error"}
+            As in :class:`podium.Ratings`.
+
+        Returns
+        -------
+        Ratings
+            The ratings.
+        """
         table = list(rows)
         widths = {len(row) for row in table}
         if not widths <= {3} and not widths <= {4}:
@@ -122,7 +135,22 @@ class Ratings:
         time: str | None = None,
         duplicates: str = "last",
     ) -> Self:
-        """Return the ratings in a pandas, polars or pyarrow frame with these columns."""
+        """Return the ratings in a pandas, polars or pyarrow frame.
+
+        Parameters
+        ----------
+        frame : pandas, polars or pyarrow frame
+            One row per rating.
+        user, item, rating, time : str
+            Names of the columns; None for time if there is none.
+        duplicates : {"last", "first", "mean", "error"}
+            As in :class:`podium.Ratings`.
+
+        Returns
+        -------
+        Ratings
+            The ratings.
+        """
         others = [user, item] if time is None else [user, item, time]
         columns = named_columns(frame, others, [rating])
         return cls(*(columns[name] for name in (user, item, rating, *others[2:])), duplicates=duplicates)
@@ -148,18 +176,22 @@ class Ratings:
 
     @property
     def n_users(self) -> int:
+        """How many users there are, with ratings or without."""
         return len(self.user_numbers)
 
     @property
     def n_items(self) -> int:
+        """How many items there are, with ratings or without."""
         return len(self.item_numbers)
 
     @property
     def user_ids(self) -> np.ndarray:
+        """(n_users,) ids of the users, by their numbers; read-only."""
         return self.user_numbers.ids
 
     @property
     def item_ids(self) -> np.ndarray:
+        """(n_items,) ids of the items, by their numbers; read-only."""
         return self.item_numbers.ids
 
     @property
@@ -174,6 +206,7 @@ class Ratings:
 
     @property
     def sizes(self) -> np.ndarray:
+        """(n_users,) number of ratings of each user."""
         return np.diff(self.offsets)
 
     @cached_property

@@ -62,10 +62,19 @@ class RatingRanker(FittedEstimator):
     ----------
     model_ : FactorModel
         ``user_factors``, ``item_factors`` and ``item_bias``, in the order of ``user_ids_`` and ``item_ids_``.
-    user_ids_, item_ids_ : the ids fitted on
-    loss_parameters_ : learned parameters of the loss; often empty
-    convergence_ : how the training ended, with its curves
-    n_iter_ : the number of iterations
+    loss_parameters_ : (n_parameters,) array
+        Learned parameters of the loss; often empty.
+    convergence_ : Convergence
+        How the training ended, with its curves.
+    n_iter_ : int
+        The number of iterations.
+
+    Examples
+    --------
+    >>> import podium
+    >>> ranker = podium.ItemMean().fit(podium.make_ratings(40, 50, 1200))
+    >>> isinstance(ranker, podium.ratings.RatingRanker), len(ranker.recommend(0, n=3).items)
+    (True, 3)
     """
 
     cold: str = choice("average", "error")
@@ -92,8 +101,14 @@ class RatingRanker(FittedEstimator):
             brought to this process, which has the factors of all users.
         eval_metric : str or Metric
             Computed on them, per user; ``"ndcg@5 (letor)"`` names a convention, the default being ``standard``.
-        callback : function of a :class:`podium.training.Progress`, optional
-            Called after each iteration or epoch; returning True stops the training.
+        callback : callable, optional
+            Called with a :class:`podium.training.Progress` after each iteration or epoch; returning True stops the
+            training.
+
+        Returns
+        -------
+        self
+            The fitted ranker.
         """
         self.check_parameters()
         beside: tuple[Any, ...] = ()
@@ -141,17 +156,26 @@ class RatingRanker(FittedEstimator):
 
     @property
     def user_ids_(self) -> np.ndarray:
+        """(n_users,) ids of the users fitted on."""
         return self.seen_.user_ids
 
     @property
     def item_ids_(self) -> np.ndarray:
+        """(n_items,) ids of the items fitted on."""
         return self.seen_.item_ids
 
     def predict(self, users: ArrayLike | NewUser, items: ArrayLike) -> np.ndarray:
         """Return scores of users for items, higher is better; only scores of the same user can be compared.
 
-        ``users`` and ``items`` are parallel arrays of ids, or one id against many; ``users`` may also be the result of
-        :meth:`fold_in`.
+        Parameters
+        ----------
+        users, items : array
+            Parallel arrays of ids, or one id against many; ``users`` may also be the result of :meth:`fold_in`.
+
+        Returns
+        -------
+        numpy.ndarray
+            One score per pair.
         """
         self._require_fitted()
         item = self._numbers("items", items)
@@ -162,9 +186,21 @@ class RatingRanker(FittedEstimator):
         return self.model_.pairs(user.ravel(), item.ravel()).reshape(item.shape)
 
     def recommend(self, user: Any, n: int = 10, *, exclude_seen: bool = True) -> Recommendations:
-        """Return the ``n`` items with the highest scores for a user (an id or the result of :meth:`fold_in`).
+        """Return the items with the highest scores for a user.
 
-        Items the user has rated are left out unless ``exclude_seen`` is False; there may be fewer than ``n`` others.
+        Parameters
+        ----------
+        user : id
+            Or the result of :meth:`fold_in`.
+        n : int
+            How many; there may be fewer.
+        exclude_seen : bool
+            Leave out items that the user has rated.
+
+        Returns
+        -------
+        Recommendations
+            ``items`` and ``scores``, best first.
         """
         self._require_fitted()
         if not isinstance(user, NewUser):
@@ -186,6 +222,16 @@ class RatingRanker(FittedEstimator):
         """Return a user who was not fitted on, from their ratings; for :meth:`predict` and :meth:`recommend`.
 
         The items stay as they are: only this user's factors are learned, in the same way as those of the others.
+
+        Parameters
+        ----------
+        items, values : array
+            Ids of the items that they rated, each once, and the ratings.
+
+        Returns
+        -------
+        NewUser
+            The factors, and what was seen.
         """
         self._require_fitted()
         item = np.atleast_1d(self._numbers("items", items))

@@ -39,13 +39,13 @@ def evaluate_ratings(
 
     Parameters
     ----------
-    ranker : FactorRanker, CoFiRank, PMF, ItemMean, …
+    ranker : RatingRanker
         Or anything that predicts scores for user and item ids.
     test : Ratings
         Users without ratings are left out.
     given : Ratings, optional
         Known ratings of test users that the ranker was fitted without: these users are folded in first.
-    metrics, convention
+    metrics, convention : str, Metric or Convention
         As for :func:`podium.evaluate`.
     scale : (lowest, highest), optional
         The range of possible ratings, for ERR; by default that of the training and test ratings.
@@ -54,6 +54,15 @@ def evaluate_ratings(
     -------
     Evaluation
         As returned by :func:`podium.evaluate`, the users' ids being the query ids.
+
+    Examples
+    --------
+    >>> import podium
+    >>> split = podium.given_n(podium.make_ratings(40, 50, 1200), 10, min_test=5)
+    >>> ranker = podium.ItemMean().fit(split.train)
+    >>> evaluation = podium.evaluate_ratings(ranker, split.test, metrics=["ndcg@5", "err"])
+    >>> evaluation.convention, evaluation.mean["ndcg@5"] > 0.6
+    ('standard, standard+max_grade=5+min_grade=1', True)
     """
     if given is not None:
         ranker = ranker.with_users(given)  # type: ignore[attr-defined]

@@ -36,18 +36,34 @@ def read_ratings(
 
     Parameters
     ----------
-    columns : names, optional
+    path : path
+        The file.
+    columns : sequence of str, optional
         The columns of user, item, rating and (if there are four) time, in a file with a header; by default the first
         three or four columns.
     separator : str, optional
         By default found in the first line.
     duplicates : {"last", "first", "mean", "error"}
-        What to do where a user rates an item more than once, see :class:`Ratings`.
+        What to do where a user rates an item more than once, see :class:`podium.Ratings`.
+
+    Returns
+    -------
+    Ratings
+        With times, if there are some.
 
     Raises
     ------
     ValueError
         If a file cannot be read, with its name and line, or if there is no rating in it.
+
+    Examples
+    --------
+    >>> import podium, tempfile
+    >>> from pathlib import Path
+    >>> path = Path(tempfile.mkdtemp(), "ratings.csv")
+    >>> _ = path.write_text("user,film,stars\\nann,up,5\\nann,alien,2\\nbob,up,4\\n")
+    >>> podium.read_ratings(path)
+    Ratings(3 ratings, 2 users, 2 items)
     """
     ratings = read_part(path, columns=columns, separator=separator, duplicates=duplicates)
     if not len(ratings):

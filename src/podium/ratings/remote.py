@@ -24,14 +24,17 @@ class RemoteRatings:
 
     @property
     def n_users(self) -> int:
+        """How many users there are."""
         return len(self.user_ids)
 
     @property
     def n_items(self) -> int:
+        """How many items there are."""
         return len(self.item_ids)
 
     @property
     def n_partitions(self) -> int:
+        """How many parts there are."""
         return self.queries.n_partitions
 
     def collect(self) -> Ratings:

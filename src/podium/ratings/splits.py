@@ -45,6 +45,22 @@ def given_n(ratings: Ratings, n: int = 10, random_state: Seed = 0, min_test: int
     Users with fewer than ``n + min_test`` ratings are left out. Training and test ratings have the same users in the
     same order.
 
+    Parameters
+    ----------
+    ratings : Ratings
+        What to divide.
+    n : int
+        Ratings of each user to train on.
+    random_state : int or numpy.random.Generator
+        The same number gives the same parts.
+    min_test : int
+        Ratings of each user to test on, at least.
+
+    Returns
+    -------
+    RatingSplit
+        ``train``, ``test`` and ``n_dropped_users``.
+
     Examples
     --------
     >>> ratings = Ratings([1] * 5 + [2] * 2, [1, 2, 3, 4, 5, 1, 2], [1, 2, 3, 4, 5, 1, 2])
@@ -65,6 +81,31 @@ def held_out_users(
     """Test on users not trained on, of whom ``n`` ratings each are given (strong generalization).
 
     A share ``test_size`` of the users with at least ``n + min_test`` ratings is held out; all others are trained on.
+
+    Parameters
+    ----------
+    ratings : Ratings
+        What to divide.
+    n : int
+        Ratings of each test user that are given.
+    random_state : int or numpy.random.Generator
+        The same number gives the same parts.
+    test_size : float
+        Share of the users to hold out.
+    min_test : int
+        Ratings of each test user to test on, at least.
+
+    Returns
+    -------
+    RatingSplit
+        ``train``, ``test`` and, of the users tested, the ratings ``given``.
+
+    Examples
+    --------
+    >>> import podium
+    >>> split = podium.held_out_users(podium.make_ratings(40, 50, 1200), 5, test_size=0.25)
+    >>> split.train.n_users, split.test.n_users, len(split.given)
+    (30, 10, 50)
     """
     require_count("n", n)
     require_count("min_test", min_test)
@@ -91,8 +132,24 @@ def leave_one_out(ratings: Ratings, random_state: Seed = 0, *, by: str | None = 
 
     Parameters
     ----------
+    ratings : Ratings
+        What to divide.
+    random_state : int or numpy.random.Generator
+        Draws the ratings to test on, where time does not decide.
     by : {"time", "random"}, optional
         By default time, if the ratings have times. Of equally late ratings, the one in the later row is tested.
+
+    Returns
+    -------
+    RatingSplit
+        ``train``, ``test`` and ``n_dropped_users``.
+
+    Examples
+    --------
+    >>> import podium
+    >>> split = podium.leave_one_out(podium.Ratings(["a", "a", "a"], ["x", "y", "z"], [1, 5, 3], times=[2, 9, 4]))
+    >>> split.test.items.tolist(), len(split.train)
+    (['y'], 2)
     """
     by = by or ("random" if ratings.times is None else "time")
     require_choice("by", by, ("time", "random"))
@@ -115,10 +172,25 @@ def time_split(ratings: Ratings, test_size: float = 0.2, *, at: Any = None) -> R
 
     Parameters
     ----------
+    ratings : Ratings
+        What to divide; with times.
     test_size : float
         Share of the ratings to test on; more if ratings of the same time straddle the border.
-    at : optional
+    at : Any, optional
         The first time of the test part, instead of a share.
+
+    Returns
+    -------
+    RatingSplit
+        ``train``, ``test`` and ``n_dropped_users``.
+
+    Examples
+    --------
+    >>> import podium
+    >>> ratings = podium.Ratings(["a", "a", "b", "b"], ["x", "y", "x", "z"], [1, 5, 3, 2], times=[1, 4, 2, 3])
+    >>> split = podium.time_split(ratings, at=3)
+    >>> split.train.items.tolist(), split.test.items.tolist()
+    (['x', 'x'], ['y', 'z'])
     """
     if ratings.times is None:
         raise ValueError("these ratings have no times, which a split by time needs")

@@ -25,17 +25,32 @@ def make_ratings(
     noise: float = 0.7,
     min_ratings: int = 20,
 ) -> Ratings:
-    """Return ratings 1 … ``n_grades`` that depend on an item's quality, a user's mood and taste (factors), and noise.
+    """Return ratings that depend on an item's quality, a user's mood and taste (factors), and noise.
 
     Popular items are rated more often, and are better on average. A user's ratings are in order of time, spread over
     the whole period.
 
     Parameters
     ----------
+    n_users, n_items : int
+        How many there are.
     n_ratings : int, optional
         The exact total, by default 30 per user. Users give widely varying numbers of them, at least ``min_ratings``.
+    n_grades : int
+        Ratings are 1, 2 and so on up to this.
+    random_state : int, numpy.random.Generator or None
+        The same number gives the same ratings.
+    n_factors : int
+        Directions in which tastes differ.
     taste, noise : float
         Standard deviations of personal taste and of noise; the items' quality has 1.
+    min_ratings : int
+        Ratings of each user, at least.
+
+    Returns
+    -------
+    Ratings
+        With times.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Saved models for programs that only score: see :func:`load`."""
+"""Saved models for programs that only score: see :func:`podium.serving.load`."""
 
 from podium.core.rooms import public_names
 from podium.serving.loading import *

@@ -24,16 +24,29 @@ _DEEPEST = 8  # blends within blends
 
 
 class LoadedScorer:
-    """A saved model that scores the documents of one query at a time. :func:`load` makes it.
+    """A saved model that scores the documents of one query at a time. :func:`podium.serving.load` makes it.
 
     It holds nothing that changes, so any number of threads may use one at the same time.
 
-    Attributes
+    Parameters
     ----------
-    n_features : int
-    feature_names : tuple of str, or None
     method : str
         The class that was saved, such as ``"LambdaMART"``.
+    n_features : int
+        Features that rows must have.
+    feature_names : tuple of str, optional
+        Their names.
+    function : callable
+        What turns (n, n_features) rows into (n,) scores.
+
+    Examples
+    --------
+    >>> import os, tempfile, podium, podium.serving
+    >>> path = os.path.join(tempfile.mkdtemp(), "model.podium")
+    >>> podium.ListNet().fit(podium.make_queries(n_queries=20, n_documents=5, n_features=3)).save(path)
+    >>> scorer = podium.serving.load(path)
+    >>> scorer, scorer.score([[1.0, 2.0, 3.0], [0.0, 1.0, 0.0]]).shape
+    (<ListNet: 3 features>, (2,))
     """
 
     def __init__(self, method: str, n_features: int, feature_names: tuple[str, ...] | None, function: Function) -> None:
@@ -41,10 +54,18 @@ class LoadedScorer:
         self._function = function
 
     def score(self, X: Any) -> np.ndarray:
-        """Return (n,) float64 scores, higher is better, of (n, n_features) documents of *one* query.
+        """Return the scores of the documents of one query.
 
-        Float32 rows stay float32; everything else becomes float64. A frame's columns must have the names and the order
-        that the model was trained with.
+        Parameters
+        ----------
+        X : (n, n_features) array or frame
+            Float32 rows stay float32; everything else becomes float64. A frame's columns must have the names and the
+            order that the model was trained with.
+
+        Returns
+        -------
+        numpy.ndarray
+            Float64 scores (n,), higher is better.
         """
         names = getattr(X, "columns", None)
         if names is not None and self.feature_names is not None and tuple(map(str, names)) != self.feature_names:
@@ -84,6 +105,11 @@ def load(path: str | os.PathLike[str]) -> LoadedScorer:
     path : path
         Of any ranker of Podium's own. Models made of your own classes or of PyTorch modules are not served: use
         ``podium.load``.
+
+    Returns
+    -------
+    LoadedScorer
+        What scores.
 
     Raises
     ------

@@ -26,6 +26,15 @@ class Bagging(Trainer):
     The scorer's ``learning_rate`` multiplies the mean: 1 for a forest. All trees are kept: more of them only vary less.
     With validation queries the metric after each tree is recorded. Parameters that the loss itself has stay as they
     start. Ctrl-C ends the training with the mean of the trees grown so far.
+
+    Examples
+    --------
+    >>> import podium
+    >>> queries = podium.make_queries(n_queries=50, n_documents=10, n_features=5)
+    >>> scorer = podium.scorers.Trees(n_trees=10, learning_rate=1.0)
+    >>> forest = podium.Ranker(podium.losses.RegressionLoss(), scorer, podium.training.Bagging(), random_state=0)
+    >>> forest.fit(queries).n_iter_
+    10
     """
 
     def fit(self, problem: Problem) -> Fit:

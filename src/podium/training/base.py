@@ -24,13 +24,30 @@ __all__ = ["Convergence", "Fit", "Problem", "Progress", "Trainer", "Validation"]
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """The state of a training run after an iteration or epoch, for callbacks."""
+    """The state of a training run after an iteration or epoch, for callbacks.
+
+    Parameters
+    ----------
+    iteration : int
+        Iterations or epochs so far.
+    loss : float
+        The objective: mean loss over the training queries plus penalties.
+    validation : float, optional
+        The metric on the validation queries, if there are any.
+
+    Examples
+    --------
+    >>> import podium
+    >>> losses = []
+    >>> queries = podium.make_queries(n_queries=50, n_documents=10, n_features=5)
+    >>> ranker = podium.ListNet().fit(queries, callback=lambda progress: losses.append(progress.loss))
+    >>> losses[0] > losses[-1], len(losses) == ranker.n_iter_
+    (True, True)
+    """
 
     iteration: int
     loss: float
-    """The objective: mean loss over the training queries plus penalties."""
     validation: float | None = None
-    """The metric on the validation queries, if there are any."""
 
 
 Callback = Callable[[Progress], Any] | None
@@ -51,10 +68,24 @@ class NotedCallback:
 
 @dataclass(frozen=True, slots=True)
 class Validation:
-    """Validation queries, and the metric that judges a model on them (higher is better)."""
+    """Validation queries, and the metric that judges a model on them (higher is better).
+
+    Parameters
+    ----------
+    queries : Queries
+        In this process or, for trainers that work remotely, on a cluster.
+    metric : Metric
+        What judges.
+
+    Examples
+    --------
+    >>> import podium
+    >>> queries = podium.make_queries(n_queries=5)
+    >>> podium.training.Validation(queries, podium.metric("ndcg@5")).judge_scores(queries.labels)
+    1.0
+    """
 
     queries: Any
-    """:class:`podium.Queries`, or :class:`podium.data.remote.RemoteQueries`."""
     metric: Metric
 
     @classmethod
@@ -106,24 +137,54 @@ def mean_of_defined(values: np.ndarray) -> float:
 
 @dataclass(frozen=True)
 class Problem:
-    """What a trainer receives."""
+    """What a trainer receives.
+
+    Parameters
+    ----------
+    loss : Loss
+        What is minimized.
+    scorer : Scorer
+        What is trained.
+    queries : Queries
+        Training queries, in this process or, for trainers that work remotely, on a cluster.
+    query_weight : (n_queries,) array, optional
+        Their weights in the mean loss.
+    standardization : Standardization, optional
+        Only where the scorer folds it into its model.
+    validation : Validation, optional
+        What tells when to stop, and which iteration to keep.
+    rng : numpy.random.Generator
+        Of everything random.
+    callback : callable, optional
+        Called with the :class:`podium.training.Progress`; returning True stops the training.
+    verbose : int
+        1 prints a line for each iteration.
+    init : Model, optional
+        A fitted model that training goes on from.
+    scales_penalties : bool
+        Multiply penalties by the mean number of documents per query where the loss of a query is a sum over them.
+
+    Examples
+    --------
+    >>> import podium
+    >>> queries = podium.make_queries(n_queries=50, n_documents=10, n_features=5)
+    >>> problem = podium.training.Problem(podium.losses.ListNetLoss(), podium.scorers.Linear(), queries)
+    >>> fit = podium.training.LBFGS().fit(problem)
+    >>> fit.model.coef.shape, fit.convergence.converged
+    ((5,), True)
+    """
 
     loss: Loss
     scorer: Scorer
     queries: Any
-    """:class:`podium.Queries`; or :class:`podium.data.remote.RemoteQueries`, for trainers that work remotely."""
     query_weight: np.ndarray | None = None
     standardization: Standardization | None = None
-    """Only where the scorer folds it into its model."""
     validation: Validation | None = None
     rng: np.random.Generator = field(default_factory=np.random.default_rng)
     callback: Callback = None
-    """Called with the progress; returning True stops the training."""
     verbose: int = 0
     init: Model | None = None
-    """A fitted model that training goes on from."""
     scales_penalties: bool = True
-    """Multiply penalties by the mean number of documents per query where the loss of a query is a sum over them."""
 
     def objective(self, model: SmoothModel) -> SummedObjective:
         """Return the function to minimize, wherever the queries are."""
@@ -132,9 +193,11 @@ class Problem:
         return Objective(model, self.bind_loss(), self.queries)
 
     def bind_loss(self) -> BoundLoss:
+        """Return the loss on the queries' labels."""
         return self.loss.bind(self.queries.targets, self.queries.offsets, self.query_weight)
 
     def start_model(self, rng: np.random.Generator) -> SmoothModel:
+        """Return the model that training starts from, with the penalties that it is trained with."""
         options = StartOptions(not self.loss.shift_invariant, self.standardization)
         model = self.scorer.start(self.queries, rng, options)
         if self.init is not None:
@@ -151,29 +214,54 @@ class Convergence:
     """How a training run ended, with its curves.
 
     Printing it says so in a line, notebooks show the curves, and :meth:`plot` draws them.
+
+    Parameters
+    ----------
+    converged : bool or None
+        True: the optimum was reached, or the validation metric stopped improving. None: it was not tested.
+    message : str
+        Why it ended.
+    n_iter : int
+        Iterations, epochs, trees or rounds.
+    n_evaluations : int
+        How often the loss of all training queries was computed, or the equivalent in epochs.
+    losses : tuple of float
+        The objective after each iteration or epoch.
+    validation : tuple of float
+        The validation metric after each iteration or epoch.
+    metric : str, optional
+        Name and convention of that metric.
+    best_iter : int, optional
+        The iteration (from 1) whose parameters were kept, where they were chosen on the validation queries.
+    interrupted : bool
+        Whether the user stopped it with Ctrl-C.
+    step : {"iteration", "epoch", "tree", "round"}
+        What this trainer calls one of the ``n_iter``.
+
+    Examples
+    --------
+    >>> import podium
+    >>> convergence = podium.ListNet().fit(podium.make_queries(n_queries=50, n_documents=10, n_features=5)).convergence_
+    >>> convergence.converged, len(convergence.losses) == convergence.n_iter
+    (True, True)
+    >>> print(podium.training.Convergence(True, "done", n_iter=3, losses=(1.5, 1.2, 1.1)))
+    converged, 3 iterations, loss 1.1
     """
 
     converged: bool | None
-    """True: the optimum was reached, or the validation metric stopped improving. None: it was not tested."""
     message: str
     n_iter: int
     n_evaluations: int = 0
-    """How often the loss of all training queries was computed, or the equivalent in epochs."""
     losses: tuple[float, ...] = ()
-    """The objective after each iteration or epoch."""
     validation: tuple[float, ...] = ()
-    """The validation metric after each iteration or epoch."""
     metric: str | None = None
-    """Name and convention of that metric."""
     best_iter: int | None = None
-    """The iteration (from 1) whose parameters were kept, where they were chosen on the validation queries."""
     interrupted: bool = False
-    """Did the user stop it with Ctrl-C?"""
     step: str = "iteration"
-    """What this trainer calls one of the ``n_iter``: iteration, epoch, tree or round."""
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Convergence:
+        """Return what a model file has of it; values are those of the parameters."""
         plain: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in values.items()}
         return cls(**plain)
 
@@ -188,6 +276,7 @@ class Convergence:
         Returns
         -------
         matplotlib Axes
+            What was drawn in.
         """
         from podium.training.notebook import plot
 
@@ -209,7 +298,26 @@ class Convergence:
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """The result of training."""
+    """The result of training.
+
+    Parameters
+    ----------
+    model : Model
+        The learned function from features to scores.
+    loss_parameters : (n_parameters,) array
+        Parameters of the loss itself that were learned; often empty.
+    convergence : Convergence
+        How the training ended.
+
+    Examples
+    --------
+    >>> import podium
+    >>> queries = podium.make_queries(n_queries=50, n_documents=10, n_features=5)
+    >>> problem = podium.training.Problem(podium.losses.ListNetLoss(), podium.scorers.Linear(), queries)
+    >>> fit = podium.training.LBFGS().fit(problem)
+    >>> type(fit.model).__name__, len(fit.loss_parameters), str(fit.convergence).split(",")[0]
+    ('LinearModel', 0, 'converged')
+    """
 
     model: Model
     loss_parameters: np.ndarray
@@ -217,7 +325,16 @@ class Fit:
 
 
 class Trainer(Parameterized):
-    """Base class of all trainers. A trainer holds settings, never data."""
+    """Base class of all trainers. A trainer holds settings, never data.
+
+    Examples
+    --------
+    >>> from podium.training import LBFGS, Boosting, Stochastic, Trainer
+    >>> [(trainer.__name__, trainer.works_remotely) for trainer in (LBFGS, Stochastic, Boosting)]
+    [('LBFGS', True), ('Stochastic', False), ('Boosting', True)]
+    >>> isinstance(LBFGS(max_iter=200), Trainer), LBFGS(max_iter=200)
+    (True, LBFGS(max_iter=200))
+    """
 
     needs_gradient: ClassVar[bool] = False
     """Must the loss's gradient be the derivative of its value? (A line search compares the two.)"""
@@ -225,4 +342,16 @@ class Trainer(Parameterized):
     """Can the training queries be on a cluster?"""
 
     def fit(self, problem: Problem) -> Fit:
+        """Train the problem's scorer on its loss.
+
+        Parameters
+        ----------
+        problem : Problem
+            Loss, scorer and queries.
+
+        Returns
+        -------
+        Fit
+            The trained model and how the training ended.
+        """
         raise NotImplementedError

@@ -23,13 +23,6 @@ __all__ = ["Boosting"]
 class Boosting(Trainer, works_remotely=True):
     """Grows the trees of :class:`podium.scorers.Trees`, one at a time.
 
-    Parameters
-    ----------
-    patience : int, optional
-        With validation queries: stop after this many trees without a better validation metric. None: grow them all.
-    select : {"best", "last"}
-        With validation queries: keep as many trees as were best on them, or all that were grown.
-
     **Steps.** LightGBM receives the gradient and the curvature of each document's score, both multiplied by one
     constant that makes the curvatures at the start 1 on average: ``l2`` and ``min_sum_hessian_in_leaf`` then count
     documents, whatever the scale of the loss. For a loss without curvature (or ``Trees(curvature=False)``) the
@@ -41,6 +34,22 @@ class Boosting(Trainer, works_remotely=True):
     that the loss itself learns take a few quasi-Newton steps after each tree.
 
     Ctrl-C ends the training and keeps what would have been kept had this been the last tree.
+
+    Parameters
+    ----------
+    patience : int, optional
+        With validation queries: stop after this many trees without a better validation metric. None: grow them all.
+    select : {"best", "last"}
+        With validation queries: keep as many trees as were best on them, or all that were grown.
+
+    Examples
+    --------
+    >>> import podium
+    >>> train, valid = podium.train_test_split(podium.make_queries(n_queries=60, n_documents=10), random_state=0)
+    >>> trainer, scorer = podium.training.Boosting(patience=5), podium.scorers.Trees(n_trees=50, n_leaves=4)
+    >>> ranker = podium.Ranker(podium.losses.LambdaRankLoss(), scorer, trainer, random_state=0)
+    >>> ranker.fit(train, eval_set=valid).model_.n_trees == ranker.convergence_.best_iter
+    True
     """
 
     patience: int | None = count(None)

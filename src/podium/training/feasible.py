@@ -18,17 +18,25 @@ class Feasible(Stochastic):
     """Per-query gradient descent with all parameters ≥ 0 and their sum ≤ ``radius``: the trainer of StructRank's paper.
 
     The parameters of the loss (w1, w2) are among them. They start uniform in [0, 1], as the scorer's do in the paper,
-    scaled down where the start lies outside the ball.
+    scaled down where the start lies outside the ball. The learning rate is multiplied by ``decay`` after each epoch.
 
     Parameters
     ----------
     radius : float, optional
         Radius of the L1 ball; chosen on validation queries in the paper. None: only the signs are constrained.
-    epochs, learning_rate, decay, batch_size, patience, restarts
-        As in :class:`podium.training.Stochastic`; the rate is multiplied by ``decay`` after each epoch.
     keep : {"shrink", "project"}
         What to do with a step that would leave the set: halve it until it does not, as in the paper (a step that
         stays outside is left out), or move to the nearest feasible point (Euclidean projection).
+
+    Examples
+    --------
+    >>> import podium
+    >>> queries = podium.make_queries(n_queries=50, n_documents=10, n_features=5)
+    >>> trainer = podium.training.Feasible(radius=1.0, epochs=3, restarts=1)
+    >>> ranker = podium.Ranker(podium.losses.ListNetLoss(), podium.scorers.Linear(), trainer, random_state=0)
+    >>> theta = ranker.fit(queries).model_.theta
+    >>> bool(theta.min() >= 0), bool(theta.sum() <= 1 + 1e-9)
+    (True, True)
     """
 
     schedule: ClassVar[str] = "exponential"  # type: ignore[misc]

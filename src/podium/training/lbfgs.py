@@ -17,6 +17,9 @@ __all__ = ["LBFGS"]
 class LBFGS(Trainer, needs_gradient=True, works_remotely=True):
     """SciPy's L-BFGS-B on the mean loss over queries: the trainer for smooth losses and linear scorers.
 
+    An L1 penalty is solved exactly: each penalized weight is split into its positive and negative part, both bounded by
+    zero, so weights that vanish are exact zeros.
+
     Parameters
     ----------
     max_iter : int
@@ -32,8 +35,14 @@ class LBFGS(Trainer, needs_gradient=True, works_remotely=True):
     patience : int, optional
         With validation queries: stop after this many iterations without a better validation metric.
 
-    An L1 penalty is solved exactly: each penalized weight is split into its positive and negative part, both bounded by
-    zero, so weights that vanish are exact zeros.
+    Examples
+    --------
+    >>> import podium
+    >>> queries = podium.make_queries(n_queries=50, n_documents=10, n_features=5)
+    >>> trainer = podium.training.LBFGS(max_iter=200, tolerance=1e-6)
+    >>> ranker = podium.Ranker(podium.losses.ListNetLoss(), podium.scorers.Linear(l2=0.1), trainer).fit(queries)
+    >>> ranker.convergence_.converged, ranker.n_iter_ < 200
+    (True, True)
     """
 
     max_iter: int = count(1000)

@@ -24,6 +24,10 @@ LARGEST = 1e50
 class Stochastic(Trainer):
     """Gradient steps on a few queries at a time.
 
+    With validation queries, the parameters of the best epoch are kept, otherwise those of the last. Ctrl-C ends the
+    training and keeps what would have been kept had this been the last epoch. An L1 penalty needs ``"sgd"`` or
+    ``"momentum"``.
+
     Parameters
     ----------
     epochs : int
@@ -31,11 +35,13 @@ class Stochastic(Trainer):
     batch_size : int
         Queries per step.
     learning_rate : float
+        Length of the steps, as the schedule changes it.
     schedule : {"constant", "sqrt", "exponential"}
-        The rate in epoch k = 0, 1, …: as given, divided by √(k + 1), or multiplied by ``decay`` to the power k.
+        The rate in epoch k, from 0 on: as given, divided by √(k + 1), or multiplied by ``decay`` to the power k.
     decay : float
         For the exponential schedule.
     optimizer : {"adam", "sgd", "momentum"}
+        How a gradient becomes a step.
     momentum : float
         Share of the past direction kept by ``"momentum"`` and ``"adam"``.
     patience : int, optional
@@ -44,9 +50,14 @@ class Stochastic(Trainer):
         Independent runs, with other random starts and orders; the one with the best validation metric is kept, or the
         one with the lowest training objective where there are no validation queries.
 
-    With validation queries, the parameters of the best epoch are kept, otherwise those of the last. Ctrl-C ends the
-    training and keeps what would have been kept had this been the last epoch. An L1 penalty needs ``"sgd"`` or
-    ``"momentum"``.
+    Examples
+    --------
+    >>> import podium
+    >>> queries = podium.make_queries(n_queries=50, n_documents=10, n_features=5)
+    >>> trainer = podium.training.Stochastic(epochs=5, learning_rate=0.1)
+    >>> ranker = podium.Ranker(podium.losses.ListNetLoss(), podium.scorers.Linear(), trainer, random_state=0)
+    >>> ranker.fit(queries).n_iter_, [round(trainer.rate(epoch), 3) for epoch in range(3)]
+    (5, [0.1, 0.071, 0.058])
     """
 
     epochs: int = count(100)
@@ -60,7 +71,18 @@ class Stochastic(Trainer):
     restarts: int = count(1)
 
     def rate(self, epoch: int) -> float:
-        """Return the learning rate of an epoch, counted from 0."""
+        """Return the learning rate of an epoch.
+
+        Parameters
+        ----------
+        epoch : int
+            Counted from 0.
+
+        Returns
+        -------
+        float
+            The rate, by the schedule.
+        """
         if self.schedule == "sqrt":
             return self.learning_rate / math.sqrt(epoch + 1)
         if self.schedule == "exponential":

@@ -31,7 +31,7 @@ _running: tuple[int, subprocess.Popen[bytes]] | None = None
 def read_elsewhere(
     path: str, columns: Sequence[str] | None, start: int = 0, length: int | None = None
 ) -> tuple[pl.DataFrame, int]:
-    """Return what :func:`parquet_reader.read_part` does; raise ValueError if that fails, or ends its process.
+    """Return what ``parquet_reader.read_part`` does; raise ValueError if that fails, or ends its process.
 
     It is called in this process if the environment has ``PODIUM_TRUST_PARQUET=1``, or if no other can be started.
     """

@@ -217,7 +217,7 @@ def _has_numbers(table: Table, name: str) -> bool:
 
 
 def write_table(queries: Queries, path: FilePath) -> None:
-    """Write queries as a table that :func:`read_table` reads: CSV, TSV (``.tsv``) or Parquet, by the file's name.
+    """Write queries as a table for :func:`podium.read_table`: CSV, TSV (``.tsv``) or Parquet, by the file's name.
 
     The columns are ``qid``, ``document_id`` and ``label`` where there are any, and the features by their names, else
     ``feature_1``, ``feature_2``, … Rows are in the grouped order. The file is written completely or not at all, as a

@@ -21,7 +21,13 @@ Average = Literal["folds", "queries", "repeats"]
 
 @dataclass(frozen=True, slots=True)
 class Letor:
-    """The folds that a folder has, as LETOR publishes them; figures are means of the folds' means."""
+    """The folds that a folder has, as LETOR publishes them; figures are means of the folds' means.
+
+    Examples
+    --------
+    >>> str(Letor()), Letor().describe()
+    ('letor', 'folds as the data set has them')
+    """
 
     average: ClassVar[Average] = "folds"
 
@@ -29,12 +35,24 @@ class Letor:
         return "letor"
 
     def describe(self) -> str:
+        """Return the protocol in words."""
         return "folds as the data set has them"
 
 
 @dataclass(frozen=True, slots=True)
 class KFold:
-    """Queries dealt at random into ``k`` parts, which rotate: one tests, the one before validates, the others train."""
+    """Queries dealt at random into parts, which rotate: one tests, the one before validates, the others train.
+
+    Parameters
+    ----------
+    k : int
+        Number of parts.
+
+    Examples
+    --------
+    >>> {fold: [len(part) for part in parts] for fold, parts in KFold(3).parts(9, None, random_state=0).items()}
+    {'fold 1': [3, 3, 3], 'fold 2': [3, 3, 3], 'fold 3': [3, 3, 3]}
+    """
 
     k: int = 5
 
@@ -44,16 +62,32 @@ class KFold:
         return f"kfold:{self.k}"
 
     def describe(self) -> str:
+        """Return the protocol in words."""
         return f"dealt into {self.k} folds"
 
     def parts(self, n_queries: int, times: np.ndarray | None, random_state: int) -> dict[str, Numbers]:
+        """Return the numbers of the queries that train, validate and test, by the name of the fold."""
         folds = k_folds(n_queries, self.k, random_state=random_state)
         return {f"fold {i}": (train, valid, test) for i, (train, valid, test) in enumerate(folds, 1)}
 
 
 @dataclass(frozen=True, slots=True)
 class RepeatedHoldout:
-    """``n`` random divisions, each with a share of the queries to test and another to validate."""
+    """Random divisions, each with a share of the queries to test and another to validate.
+
+    Parameters
+    ----------
+    n : int
+        Number of divisions.
+    test, valid : float
+        Shares of the queries.
+
+    Examples
+    --------
+    >>> protocol = RepeatedHoldout(2, test=0.25)
+    >>> {fold: [len(part) for part in parts] for fold, parts in protocol.parts(20, None, random_state=0).items()}
+    {'repeat 1': [11, 4, 5], 'repeat 2': [11, 4, 5]}
+    """
 
     n: int = 10
     test: float = 0.2
@@ -68,9 +102,11 @@ class RepeatedHoldout:
         return f"holdout:{self.n},{self.test:g},{self.valid:g}"
 
     def describe(self) -> str:
+        """Return the protocol in words."""
         return f"{self.n} random holdouts, {self.valid:.0%} to validate and {self.test:.0%} to test"
 
     def parts(self, n_queries: int, times: np.ndarray | None, random_state: int) -> dict[str, Numbers]:
+        """Return the numbers of the queries that train, validate and test, by the name of the fold."""
         rng = np.random.default_rng(random_state)
         n_test, n_valid = _counts(n_queries, self.test, self.valid)
         found = {}
@@ -95,6 +131,12 @@ class TimeSplit:
     n : int
         Number of windows: with more than one, the last ``n`` stretches of ``test`` are tested one after another, each
         by models that saw only what came before it.
+
+    Examples
+    --------
+    >>> train, valid, test = TimeSplit(test=0.2).parts(10, None, random_state=0)["latest"]
+    >>> train.tolist(), valid.tolist(), test.tolist()
+    ([0, 1, 2, 3, 4, 5], [6, 7], [8, 9])
     """
 
     column: str | None = None
@@ -111,11 +153,13 @@ class TimeSplit:
         return f"time:{self.column or ''},{self.test:g},{self.valid:g},{self.n}"
 
     def describe(self) -> str:
+        """Return the protocol in words."""
         by = f"the column {self.column!r}" if self.column else "their order"
         windows = f", {self.n} windows" if self.n > 1 else ""
         return f"divided in time by {by}, {self.valid:.0%} to validate and {self.test:.0%} to test{windows}"
 
     def parts(self, n_queries: int, times: np.ndarray | None, random_state: int) -> dict[str, Numbers]:
+        """Return the numbers of the queries that train, validate and test, by the name of the fold."""
         order = np.arange(n_queries) if times is None else np.argsort(times, kind="stable")
         n_test, n_valid = _counts(n_queries, self.test, self.valid)
         found = {}
@@ -150,6 +194,7 @@ class ProtocolFacts:
         return self.name
 
     def describe(self) -> str:
+        """Return the protocol in words."""
         return self.text
 
 

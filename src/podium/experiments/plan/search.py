@@ -37,6 +37,15 @@ class Search:
     budget : int, optional
         Trials that a method has on each fold; for ``random`` and ``bayes``, where it is 20 if not given.
         A method whose space has fewer settings tries each of them once.
+
+    Examples
+    --------
+    >>> import podium
+    >>> queries = podium.make_queries(n_queries=30, n_documents=8, n_features=5)
+    >>> search = podium.experiments.Search("random", budget=2)
+    >>> comparison = podium.compare(queries, "regression", search=search, folds=3, jobs=1)
+    >>> comparison.trials.filter(method="regression").height  # two settings on each of three folds
+    6
     """
 
     strategy: str = "grid"
@@ -68,6 +77,7 @@ class Search:
         return BayesianSettings(method, seed, self.trials)
 
     def description(self) -> dict[str, Any]:
+        """Return strategy and budget as plain values."""
         return {"strategy": self.strategy, "budget": None if self.strategy == "grid" else self.trials}
 
     def _drawn(self, method: StudyMethod, seed: int) -> list[dict[str, Any]]:

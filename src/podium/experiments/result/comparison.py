@@ -21,8 +21,9 @@ from podium.experiments.report.page import page
 from podium.experiments.result import frames, notebook, statistics
 from podium.experiments.result.latex import latex
 from podium.experiments.result.published import PublishedTable, for_comparison
+from podium.experiments.result.rows import method_rows
 from podium.experiments.result.runs import write_runs
-from podium.experiments.result.summary import Estimate, MethodSummary, one_per_fold
+from podium.experiments.result.summary import MethodSummary, one_per_fold
 from podium.experiments.result.table import markdown, plain_text
 from podium.experiments.run.outcomes import Result, ResultArrays
 from podium.experiments.run.store import Store
@@ -43,26 +44,50 @@ class Comparison:
 
     :func:`podium.compare` returns one. ``print(comparison)`` shows the table, :meth:`table` returns it as a frame,
     :attr:`per_query` the values behind it, and :attr:`rows` everything.
+
+    Parameters
+    ----------
+    configuration : Configuration
+        What was compared and how: data, methods, metrics, protocol, search and seeds.
+    results : sequence of Result
+        One per method, fold and seed.
+    folder : path, optional
+        The folder of the run, if it has one.
+    seconds : float
+        Wall time, over several calls if the run was interrupted.
+    store : Store, optional
+        Holds the arrays behind the results.
+    rehearsal : Comparison, optional
+        The same methods judged without the test parts, if requested.
+    study : Study, optional
+        What was compared, if that was in this process.
+    more_notes : sequence of str
+        What did not fit in runs that were made elsewhere.
+    run_facts : dict
+        Versions, machine and status as the run recorded them, if the comparison was loaded from its folder.
+
+    Examples
+    --------
+    >>> import podium
+    >>> queries = podium.make_queries(n_queries=30, n_documents=8, n_features=5)
+    >>> comparison = podium.compare(queries, {"listnet": podium.ListNet(l2=0.1)}, folds=3, jobs=1)
+    >>> comparison.best, comparison.per_query.height  # 30 queries, with best-feature and random
+    ('listnet', 90)
+    >>> low, high = comparison.rows[0].estimates["ndcg@10"].low, comparison.rows[0].estimates["ndcg@10"].high
+    >>> low < comparison.figure("listnet", "ndcg@10") < high
+    True
     """
 
     configuration: Configuration
     results: Sequence[Result]
-    """By method, fold and seed, so that the values of two methods are in the same order of queries."""
     _: KW_ONLY
     folder: Path | None = None
-    """The folder of the run, if it has one."""
     seconds: float = 0.0
-    """Wall time, over several calls if the run was interrupted."""
     store: Store | None = None
-    """Holds the arrays behind the results."""
     rehearsal: Comparison | None = None
-    """The same methods judged without the test parts, if requested."""
     study: Study | None = None
-    """What was compared, if that was in this process."""
     more_notes: Sequence[str] = ()
-    """What did not fit in runs that were made elsewhere."""
     run_facts: dict[str, Any] = field(default_factory=dict)
-    """Versions, machine and status as the run recorded them, if the comparison was loaded from its folder."""
 
     def __post_init__(self) -> None:
         configuration = self.configuration
@@ -109,7 +134,7 @@ class Comparison:
     @property
     def qids(self) -> list[str]:
         """The test queries, in the order of :meth:`values`."""
-        results = next((rs for rs in map(self._of, self.methods) if all(r.error is None for r in rs)), [])
+        results = next((rs for rs in map(self.results_of, self.methods) if all(r.error is None for r in rs)), [])
         found = [qid for result in one_per_fold(results) for qid in result.qids]
         return list(dict.fromkeys(found)) if self._repeats else found
 
@@ -120,6 +145,7 @@ class Comparison:
 
     @property
     def failed(self) -> list[str]:
+        """The methods that failed on a fold."""
         return [row.method for row in self.rows if row.failures]
 
     @property
@@ -130,12 +156,7 @@ class Comparison:
     @cached_property
     def rows(self) -> list[MethodSummary]:
         """One per method, best first, failed ones last."""
-        good = [m for m in self.methods if all(result.error is None for result in self._of(m))]
-        estimates = {m: {name: self._estimate(m, name) for name in self.metrics} for m in good}
-        good.sort(key=lambda m: -estimates[m][self.primary].mean)
-        tests = statistics.against({m: self.values(m, self.primary) for m in good}, good[0]) if good else {}
-        ordered = good + [m for m in self.methods if m not in estimates]
-        return [self._row(m, estimates.get(m, {}), tests.get(m)) for m in ordered]
+        return method_rows(self)
 
     @property
     def learners(self) -> list[MethodSummary]:
@@ -160,7 +181,7 @@ class Comparison:
 
     def curve(self, method: str) -> np.ndarray | None:
         """Return NDCG@k over k, averaged as in the table; None if it is not known."""
-        arrays = {result.key: self.arrays(result) for result in self._of(method)}
+        arrays = {result.key: self.arrays(result) for result in self.results_of(method)}
         curves = {key: found.curve for key, found in arrays.items() if found is not None}
         if len(curves) < len(arrays):
             return None
@@ -173,12 +194,12 @@ class Comparison:
         """Return values of each test query, given those of a result's queries; see :meth:`values`."""
         parts = []
         for fold in self.folds:
-            results = [r for r in self._of(method) if r.fold == fold and seed in (None, r.seed)]
+            results = [r for r in self.results_of(method) if r.fold == fold and seed in (None, r.seed)]
             parts.append(np.mean([np.asarray(values_of(r), float) for r in results], axis=0))
         joined = np.concatenate(parts)
         if not self._repeats:
             return joined
-        qids = [qid for result in one_per_fold(self._of(method)) for qid in result.qids]
+        qids = [qid for result in one_per_fold(self.results_of(method)) for qid in result.qids]
         _, first, query = np.unique(qids, return_index=True, return_inverse=True)
         sums = np.zeros((len(first), *joined.shape[1:]))
         np.add.at(sums, query, joined)
@@ -186,14 +207,14 @@ class Comparison:
 
     def fold_mean(self, method: str, metric: str, fold: str) -> float | None:
         """Return the mean of one fold; None if the method failed there."""
-        results = [r for r in self._of(method) if r.fold == fold]
+        results = [r for r in self.results_of(method) if r.fold == fold]
         if any(result.error is not None for result in results):
             return None
         return float(np.mean([np.nanmean(result.per_query[metric]) for result in results]))
 
     def figure(self, method: str, metric: str, seed: int | None = None) -> float:
         """Return the mean of a metric as the table shows it, or that of one seed."""
-        return float(np.mean(self._weighted(method, metric, seed)))
+        return float(np.mean(self.weighted(method, metric, seed)))
 
     @property
     def notes(self) -> list[str]:
@@ -232,13 +253,11 @@ class Comparison:
         Parameters
         ----------
         method : str, optional
-        data : path or Queries, optional
-            Where the data are now, if they were moved or read from memory. They must be the same, by their digest.
-        jobs : int, optional
-            Processes for trials that are still missing; None is one per core.
-        minutes : float, optional
-            Time for missing trials and the final fit.
-        progress : Listener, optional
+            One of the methods compared.
+        **options : Any
+            ``data``, a path or Queries: where the data are now, if they were moved or read from memory; they must be
+            the same, by their digest. ``jobs``: processes for trials that are still missing, None for one per core.
+            ``minutes``: time for missing trials and the final fit. ``progress``: a listener.
 
         Returns
         -------
@@ -326,6 +345,7 @@ class Comparison:
         Returns
         -------
         matplotlib Axes
+            What was drawn in.
         """
         return notebook.plot(self, metric, ax)
 
@@ -339,10 +359,11 @@ class Comparison:
         best = f", best by {self.primary} ({self.convention}): {self.best}" if self.best else ""
         return f"Comparison({len(self.methods)} methods, {len(self.folds)} folds{best})"
 
-    def _of(self, method: str) -> list[Result]:
+    def results_of(self, method: str) -> list[Result]:
+        """Return the results of a method, by fold and seed."""
         return [result for result in self.results if result.method == method]
 
-    def _weighted(self, method: str, metric: str, seed: int | None = None) -> np.ndarray:
+    def weighted(self, method: str, metric: str, seed: int | None = None) -> np.ndarray:
         """Return values whose plain mean is the figure; they are weighted where it is the mean of fold means."""
         values = self.values(method, metric, seed)
         defined = ~np.isnan(values)  # under some conventions a query with nothing to find has no value
@@ -358,33 +379,10 @@ class Comparison:
         """Return the weights of the defined queries in the mean that the table shows; their mean is 1."""
         if not self.averages_folds:
             return np.ones(defined.sum())
-        sizes = [len(result.qids) for result in one_per_fold(self._of(method))]
+        sizes = [len(result.qids) for result in one_per_fold(self.results_of(method))]
         folds = np.repeat(np.arange(len(sizes)), sizes)[defined]
         n_defined = np.bincount(folds)
         return len(folds) / (np.count_nonzero(n_defined) * n_defined[folds])
-
-    def _estimate(self, method: str, metric: str) -> Estimate:
-        values = self._weighted(method, metric)
-        return Estimate(float(np.mean(values)) if len(values) else float("nan"), *statistics.interval(values))
-
-    def _seed_spread(self, method: str) -> dict[str, float]:
-        seeds = {result.seed for result in self._of(method)}
-        if len(seeds) < 2:
-            return {}
-        return {m: float(np.std([self.figure(method, m, s) for s in seeds], ddof=1)) for m in self.metrics}
-
-    def _row(self, method: str, estimates: dict[str, Estimate], test: statistics.Paired | None) -> MethodSummary:
-        results = tuple(self._of(method))
-        unknown = np.nan if self.configuration.methods[method].family == EXTERNAL else 0.0
-        return MethodSummary(
-            method,
-            estimates,
-            test,
-            seconds=unknown + float(np.mean([result.seconds for result in results])),
-            search_seconds=unknown + float(sum(result.search_seconds for result in results)),
-            results=results,
-            seed_spread=self._seed_spread(method) if estimates else {},
-        )
 
 
 def _written(text: str, path: str | Path | None) -> str:

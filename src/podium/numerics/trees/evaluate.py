@@ -1,7 +1,7 @@
 """Scores of a sum of trees, equal to LightGBM's to the last bit.
 
-The evaluator lays a forest out once for each type of rows: as bit vectors (:mod:`.bit_vectors`) where no tree has more
-than 64 leaves, for walking documents side by side (:mod:`.interleaved`) otherwise. Leaf values are summed in the order
+The evaluator lays a forest out once for each type of rows: as bit vectors (``bit_vectors.py``) where no tree has more
+than 64 leaves, for walking documents side by side (``interleaved.py``) otherwise. Leaf values are summed in the order
 of the trees, in float64, so scores depend neither on the layout nor on threads.
 """
 
@@ -56,7 +56,7 @@ class _Layout(NamedTuple):
     """A forest for rows of one type."""
 
     table: Any
-    """:class:`BitVectors` or :class:`Interleaved`."""
+    """``BitVectors`` or ``Interleaved``."""
     compact: Any
     """The same for rows that have only the features used."""
     place: Array

@@ -106,7 +106,7 @@ class Forest:
 
 
 def read_forest(text: str) -> Forest:
-    """Return the trees in LightGBM's text, settings left out (:func:`.lightgbm_text.bare_text`).
+    """Return the trees in LightGBM's text, settings left out (:func:`podium.numerics.trees.lightgbm_text.bare_text`).
 
     Raises
     ------

@@ -41,21 +41,44 @@ class Explanation:
     """Contributions of features to the difference between the scores of two documents, or of one and its list's mean.
 
     Printing it gives a table; :meth:`to_html` a picture, which notebooks show; :meth:`to_dict` plain values.
+
+    Parameters
+    ----------
+    first, second : Explained
+        The two documents: ``name``, ``score``, ``row`` and ``place``.
+    contributions : tuple of Contribution
+        The contributions of all features, largest first. They add up to the difference.
+    method : str
+        How they were found.
+    query : str, optional
+        Id of the query.
+    n_documents : int
+        The length of the list.
+    rules : tuple of tuples
+        For rules on single features, those that hold for one document only: the condition, what it adds to the
+        difference, and whether it holds for the first.
+    standard_error : float
+        At most, where contributions are estimated from sampled orders of the features.
+    note : str
+        What else the reader should know.
+
+    Examples
+    --------
+    >>> import podium
+    >>> queries = podium.make_queries(n_queries=20, n_documents=5, n_features=3, random_state=0)
+    >>> why = podium.ListNet().fit(queries).explain(queries, query=0)
+    >>> why.difference > 0, len(why.contributions), why.remarks
+    (True, 3, ['Exact: the model is linear.'])
     """
 
     first: Explained
     second: Explained
     contributions: tuple[Contribution, ...]
-    """The contributions of all features, largest first. They add up to :attr:`difference`."""
     method: str
     query: str | None
     n_documents: int
-    """The length of the list."""
     rules: tuple[tuple[str, float, bool], ...] = ()
-    """For rules on single features, those that hold for one document only: the condition, what it adds to the
-    difference, and whether it holds for the first."""
     standard_error: float = 0.0
-    """At most, where contributions are estimated from sampled orders of the features."""
     note: str = ""
 
     @property
@@ -65,6 +88,7 @@ class Explanation:
 
     @property
     def title(self) -> str:
+        """Which document is above which, in a sentence."""
         where = "" if self.query is None else f"Query {self.query}: "
         if self.second.row is None:
             return f"{where}{self.first} against {self.second}"
@@ -85,7 +109,18 @@ class Explanation:
         return kept, len(self.contributions) - len(kept), sum(c.contribution for c in some[len(kept) :])
 
     def to_text(self, n: int | None = SHOWN) -> str:
-        """Return the table of the ``n`` largest contributions; None: of all that are not 0."""
+        """Return a table of contributions.
+
+        Parameters
+        ----------
+        n : int, optional
+            How many, the largest first; None shows all that are not 0.
+
+        Returns
+        -------
+        str
+            Several lines.
+        """
         kept, n_others, others = self.shown(n)
         names = [self.first.name, self.second.name]
         rows = [[c.name, *(f"{value:.6g}" for value in c.values), f"{c.contribution:+.6g}"] for c in kept]
@@ -135,7 +170,18 @@ class Explanation:
         }
 
     def to_html(self, n: int | None = SHOWN) -> str:
-        """Return a complete page, without links to anything else, with a bar per feature."""
+        """Return a complete page, without links to anything else, with a bar per feature.
+
+        Parameters
+        ----------
+        n : int, optional
+            As in :meth:`to_text`.
+
+        Returns
+        -------
+        str
+            HTML.
+        """
         from podium.rankers.explaining.picture import page
 
         return page(self, n)

@@ -26,7 +26,7 @@ class AdaRank(FeatureBoosting):
     Parameters
     ----------
     metric : str or Metric
-        What a ranking is worth, at most 1, under any convention: ``"map"``, ``"ndcg@10 (letor)"``, …
+        What a ranking is worth, at most 1, under any convention: ``"map"``, say, or ``"ndcg@10 (letor)"``.
     repeats : int
         How often a feature may be chosen in a row. A feature that is added to itself ranks as before, so the weights
         stay and it is chosen forever; the paper leaves this open.

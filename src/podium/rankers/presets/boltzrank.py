@@ -33,9 +33,9 @@ class BoltzRank(RestartedPreset):
         False: a document's score is a function of its features (BoltzRank1). True: a sum over all pairs with the other
         documents of its list is added (BoltzRank2); then ``predict`` needs ``qid``.
     metric : str or Metric
-        What is maximized: any metric, under any convention, ``"ndcg@5"``, ``"map (letor)"``, …
+        What is maximized: any metric, under any convention, such as ``"ndcg@5"`` or ``"map (letor)"``.
     weight : float, or several to choose from
-        λ of the expected metric; the rest goes to a cross entropy with the rankings that the labels make likely.
+        Share λ of the expected metric; the rest goes to a cross entropy with the rankings that the labels make likely.
     n_samples : int
         Rankings per query.
     g : "linear", "sign", "logistic" or a function

@@ -30,7 +30,7 @@ class CoordinateAscent(BaseRanker):
     Parameters
     ----------
     metric : str or Metric
-        What is maximized on the training queries, any one under any convention: ``"map"``, ``"ndcg@10 (letor)"``, …
+        What is maximized on the training queries, any one under any convention: ``"map"`` or ``"ndcg@10 (letor)"``.
     restarts : int
         Runs. The first starts at the best single feature, the others at random weights. The one that is best on the
         validation queries is kept, or without these on the training queries.

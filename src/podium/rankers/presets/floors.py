@@ -26,6 +26,14 @@ class RandomRanker(BaseRanker):
 
     A document's score is a hash of the seed and the document's features, so it does not depend on the other rows or on
     their order; documents with equal features tie.
+
+    Examples
+    --------
+    >>> import podium
+    >>> queries = podium.make_queries(n_queries=50, n_documents=10, n_features=5)
+    >>> chance = podium.RandomRanker(random_state=0).fit(queries)
+    >>> chance.score(queries) < podium.BestFeature().fit(queries).score(queries)
+    True
     """
 
     normalize: ClassVar[None] = None  # type: ignore[misc]
@@ -56,6 +64,13 @@ class BestFeature(BaseRanker):
         The chosen feature's column, from 0; ``convergence_.message`` says its name.
     direction_ : {1, -1}
         Whether higher or lower values are better.
+
+    Examples
+    --------
+    >>> import podium
+    >>> ranker = podium.BestFeature().fit([[1.0, 9.0], [5.0, 2.0], [3.0, 4.0]], [0, 2, 1], qid=[1, 1, 1])
+    >>> ranker.feature_, ranker.direction_, ranker.convergence_.message
+    (0, 1, 'feature 1 upwards: ndcg@10 (standard) 1.0000')
     """
 
     metric: str | Metric = "ndcg@10"

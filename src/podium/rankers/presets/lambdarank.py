@@ -33,6 +33,14 @@ class LambdaRank(BaseRanker):
         With validation queries: stop after this many epochs without a better metric.
     restarts : int
         Random starts, of which the best on the validation queries is kept.
+
+    Examples
+    --------
+    >>> import podium
+    >>> queries = podium.make_queries(n_queries=50, n_documents=10, n_features=5)
+    >>> ranker = podium.LambdaRank(epochs=20, random_state=0).fit(queries)
+    >>> ranker.score(queries) > 0.8, ranker.convergence_.step
+    (True, 'epoch')
     """
 
     truncation: int = 30

@@ -73,6 +73,14 @@ class RankNet(DescendingPreset):
 
     Burges, Shaked, Renshaw, Lazier, Deeds, Hamilton, Hullender: Learning to rank using gradient descent. ICML 2005.
     The scorer here is linear; ``Ranker(RankNetLoss(), scorer=...)`` takes any other.
+
+    Examples
+    --------
+    >>> import podium
+    >>> queries = podium.make_queries(n_queries=50, n_documents=10, n_features=5)
+    >>> ranker = podium.RankNet(l2=0.1).fit(queries)
+    >>> ranker.score(queries) > 0.8, ranker.coef_.shape
+    (True, (5,))
     """
 
     def _loss(self) -> Loss:
@@ -90,6 +98,14 @@ class RankSVM(LinearPreset):
     ----------
     squared : bool
         The squared hinge is smooth, which suits L-BFGS; the plain one is the original.
+
+    Examples
+    --------
+    >>> import podium
+    >>> queries = podium.make_queries(n_queries=50, n_documents=10, n_features=5)
+    >>> ranker = podium.RankSVM(l2=0.1).fit(queries)
+    >>> ranker.score(queries) > 0.8, ranker.intercept_  # pairs say nothing about a constant
+    (True, 0.0)
     """
 
     squared: bool = True
@@ -103,6 +119,14 @@ class RankRegress(LinearPreset):
 
     A least-squares problem over pairs; a baseline of Truyen, Phung, Venkatesh: Probabilistic models over ordered
     partitions. SDM 2011.
+
+    Examples
+    --------
+    >>> import podium
+    >>> queries = podium.make_queries(n_queries=50, n_documents=10, n_features=5)
+    >>> ranker = podium.RankRegress().fit(queries)
+    >>> ranker.score(queries) > 0.8, ranker.convergence_.converged
+    (True, True)
     """
 
     def _loss(self) -> Loss:
@@ -114,6 +138,14 @@ class Regression(LinearPreset):
 
     Documents are averaged within their query first, so that long lists count no more than short ones. The intercept is
     not penalized.
+
+    Examples
+    --------
+    >>> import podium
+    >>> queries = podium.make_queries(n_queries=50, n_documents=10, n_features=5)
+    >>> ranker = podium.Regression().fit(queries)
+    >>> ranker.score(queries) > 0.8, ranker.intercept_ != 0
+    (True, True)
     """
 
     def _loss(self) -> Loss:

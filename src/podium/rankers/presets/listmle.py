@@ -21,6 +21,14 @@ class ListMLE(LinearPreset):
     ties : {"random", "stable"}
         The model knows no ties: equal grades are taken in random orders, or in the order of the rows, which is then
         learned. PMOP models ties.
+
+    Examples
+    --------
+    >>> import podium
+    >>> queries = podium.make_queries(n_queries=50, n_documents=10, n_features=5)
+    >>> ranker = podium.ListMLE(random_state=0).fit(queries)
+    >>> ranker.score(queries) > 0.8, ranker.log_likelihood(queries) < 0
+    (True, True)
     """
 
     ties: str = "random"

@@ -15,6 +15,8 @@ class ListNet(DescendingPreset):
     """ListNet: cross entropy between the distributions of who is first, by the labels and by the scores.
 
     Cao, Qin, Liu, Tsai, Li: Learning to rank: from pairwise approach to listwise approach. ICML 2007.
+    As printed in the paper: ``ListNet(optimizer="sgd", learning_rate=…, max_iter=…, l2=0)`` with an ``eval_set`` that
+    chooses the number of iterations.
 
     Parameters
     ----------
@@ -25,9 +27,6 @@ class ListNet(DescendingPreset):
     phi, divergence : str
         What turns scores into a distribution, and what is measured between the two: see
         :class:`podium.losses.ListNetLoss`.
-
-    As printed in the paper: ``ListNet(optimizer="sgd", learning_rate=…, max_iter=…, l2=0)`` with an ``eval_set`` that
-    chooses the number of iterations.
 
     Examples
     --------

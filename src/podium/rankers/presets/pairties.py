@@ -17,11 +17,20 @@ class PairTies(LinearPreset):
 
     Rao & Kupper, JASA 1967; Davidson, JASA 1970; for documents: Truyen, Phung & Venkatesh, SDM 2011.
 
+    ``loss_parameters_`` holds what was learned of ties: β (ν = e^β) or α (θ = 1 + e^α).
+
     Parameters
     ----------
     model : {"davidson", "rao-kupper"}
+        How likely a tie is, by the difference of scores.
 
-    ``loss_parameters_`` holds what was learned of ties: β (ν = e^β) or α (θ = 1 + e^α).
+    Examples
+    --------
+    >>> import podium
+    >>> queries = podium.make_queries(n_queries=50, n_documents=10, n_features=5)
+    >>> ranker = podium.PairTies("davidson").fit(queries)
+    >>> ranker.score(queries) > 0.8, ranker.loss_parameters_.shape
+    (True, (1,))
     """
 
     model: str = choice(*_LOSSES)

@@ -92,10 +92,20 @@ class PMOP(LinearPreset):
         )
 
     def top_probability(self, X: Any, qid: Any = None) -> np.ndarray:
-        """Return the exact probability that each document is in the best group of its list, (n_documents,).
+        """Return the exact probability that each document is in the best group of its list.
 
         Under the arithmetic potential about half of a long list shares the best group, whatever the scores: only the
         one document that leads it is chosen by score. Under the geometric potential all members are chosen by score.
+
+        Parameters
+        ----------
+        X, qid : array, frame or Queries
+            As in ``predict``.
+
+        Returns
+        -------
+        numpy.ndarray
+            Probabilities (n_documents,).
         """
         queries, scores = self._scored_lists(X, qid=qid)
         return queries.restore(best_group(potential_kind(self._loss()), scores, queries.offsets))
@@ -105,9 +115,22 @@ class PMOP(LinearPreset):
     ) -> PairProbabilities:
         """Return how likely rows ``first`` of X rank above, tie with or rank below rows ``second`` of the same lists.
 
-        Both are row numbers, single or of equal length. The probabilities are estimated from ``n_samples`` partitions
-        of each list drawn from the model (exact draws, seeded by ``random_state``): the standard error is at most
-        1/(2√n_samples).
+        Parameters
+        ----------
+        X : (n_documents, n_features) array, CSR matrix or frame, or Queries
+            Documents, one per row.
+        first, second : int or array of integers
+            Row numbers, single or of equal length.
+        qid : (n_documents,) array, optional
+            Query ids.
+        n_samples : int
+            Partitions of each list drawn from the model (exact draws, seeded by ``random_state``), from which the
+            probabilities are estimated: the standard error is at most 1/(2√n_samples).
+
+        Returns
+        -------
+        PairProbabilities
+            Arrays ``above``, ``tied`` and ``below``.
         """
         queries, scores = self._scored_lists(X, qid=qid)
         place = queries.restore(np.arange(queries.n_documents))

@@ -38,8 +38,10 @@ class PRank(BaseRanker):
 
     Attributes
     ----------
-    grades_ : (n_grades,) the grades of the training documents, ascending
-    thresholds_ : (n_grades − 1,) scores that separate them
+    grades_ : (n_grades,) array
+        The grades of the training documents, ascending.
+    thresholds_ : (n_grades − 1,) array
+        Scores that separate them.
 
     Examples
     --------
@@ -58,9 +60,17 @@ class PRank(BaseRanker):
     thresholds_: np.ndarray
 
     def predict_grades(self, X: Any, qid: Any = None) -> np.ndarray:
-        """Return the predicted grade of each document, (n_documents,), in the order of the rows given.
+        """Return the predicted grade of each document.
 
-        ``qid`` where :meth:`predict` needs it.
+        Parameters
+        ----------
+        X, qid : array, frame or Queries
+            As in ``predict``.
+
+        Returns
+        -------
+        numpy.ndarray
+            Grades (n_documents,), in the order of the rows given.
         """
         return self.grades_[np.searchsorted(self.thresholds_, self.predict(X, qid))]
 

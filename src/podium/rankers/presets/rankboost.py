@@ -86,6 +86,14 @@ class FRank(ThresholdBoosting):
         How a round chooses its rule. ``"loss"``: by the loss that it leads to with its own weight, as in the paper,
         between the 16 that promise most by their weights. ``"exact"``: the same between all rules, which takes hundreds
         of times as long. ``"gradient"``: by steepest descent, without computing losses.
+
+    Examples
+    --------
+    >>> import podium
+    >>> queries = podium.make_queries(n_queries=50, n_documents=10, n_features=3)
+    >>> ranker = podium.FRank(n_rounds=30).fit(queries)
+    >>> ranker.score(queries) > 0.8, len(ranker.rules()) <= 30
+    (True, True)
     """
 
     choose: str = choice(*DECIDED)

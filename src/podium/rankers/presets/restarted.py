@@ -20,8 +20,10 @@ class RestartedPreset(BaseRanker):
 
     Parameters
     ----------
-    restarts, n_jobs : int
-        Random starts, of which the best on the validation queries is kept, and how many run side by side.
+    restarts : int
+        Random starts, of which the best on the validation queries is kept.
+    n_jobs : int, optional
+        How many of these run side by side.
     epochs : int
         Passes over the training queries, at most.
     batch_size : int

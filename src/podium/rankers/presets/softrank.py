@@ -75,8 +75,17 @@ class SoftRank(RestartedPreset):
     def rank_distribution(self, X: Any, qid: Any = None) -> np.ndarray:
         """Return the probability of each rank: entry (i, r − 1) is that of row i having rank r in its query.
 
-        (n_documents, longest list), rows in the order given; zeros where a list ends. ``qid`` is required, except
-        with :class:`podium.Queries`.
+        Parameters
+        ----------
+        X : (n_documents, n_features) array, CSR matrix or frame, or Queries
+            Documents, one per row.
+        qid : (n_documents,) array, optional
+            Query ids; required, except with :class:`podium.Queries`.
+
+        Returns
+        -------
+        numpy.ndarray
+            Probabilities (n_documents, longest list), rows in the order given; zeros where a list ends.
         """
         queries, scores = self._scored_lists(X, qid=qid)
         return queries.restore(rank_distribution(scores, queries.offsets, self.sigma_, self.approximation))

@@ -52,6 +52,14 @@ class StructRank(BaseRanker):
         :class:`podium.losses.StructRankLoss`.
     keep : str
         How parameters stay in the ball, see :class:`podium.training.Feasible`.
+
+    Examples
+    --------
+    >>> import podium
+    >>> queries = podium.make_queries(n_queries=50, n_documents=10, n_features=5)
+    >>> ranker = podium.StructRank(epochs=2, restarts=1, random_state=0).fit(queries)
+    >>> ranker.predict(queries).shape == queries.labels.shape, ranker.loss_parameters_.shape  # w1 and w2
+    (True, (2,))
     """
 
     topology: str = "full"

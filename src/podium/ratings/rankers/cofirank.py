@@ -43,8 +43,9 @@ class CoFiRank(IterativeRatingRanker):
         The bound on 1 − NDCG (:class:`podium.losses.CoFiRankLoss`), the mean hinge loss of a user's pairs of unequal
         ratings, or half the squared errors after subtracting the mean of all ratings.
     n_factors : int
+        Length of the vectors of users and items.
     regularization : float
-        λ > 0.
+        Penalty λ > 0.
     biases : bool
         Give items a bias b; the paper has none.
     weights : {"discounts", "power"}
@@ -58,6 +59,13 @@ class CoFiRank(IterativeRatingRanker):
         Seed of the initial factors.
     verbose : int
         1 prints one line per round.
+
+    Examples
+    --------
+    >>> import podium
+    >>> ranker = podium.CoFiRank("regression", n_factors=2, random_state=0).fit(podium.make_ratings(40, 30, 800))
+    >>> ranker.model_.user_factors.shape, ranker.convergence_.converged
+    ((40, 2), True)
     """
 
     loss: str = choice(*LOSSES)

@@ -42,11 +42,12 @@ class FactorPreset(IterativeRatingRanker):
     ----------
     n_factors : int
         With 0, only the biases and the priors are left.
-    regularization, bias_regularization : float, optional
-        By default 2 for PMOP and Plackett-Luce, which are sums over a list, and 0.05 for losses that are means. 0 is
-        none.
+    regularization : float, optional
+        By default 2 for PMOP and Plackett-Luce, which are sums over a list, and 0.05 for losses that are means.
+    bias_regularization : float, optional
+        That of the biases, by default the same. 0 is none.
     biases : bool
-        Whether items have a score of their own, the same for all users. (One for users would not change a ranking.)
+        Whether items have a score of their own, the same for all users: one of users would not change a ranking.
     priors : sequence of rankers of ratings, or "standard"
         Rankers to start from: their scores are added with weights learned on the same loss, from out-of-fold scores.
         ``"standard"`` means the items' damped means and popularity, regularized least squares, and taste from who
@@ -209,7 +210,7 @@ class FactorPreset(IterativeRatingRanker):
         return pairs_in_lists(*self._one_list(user, items), i, j, n_samples, seed_of(self.random_state))
 
     def probabilities(self, user: Any, items: ArrayLike) -> ListProbabilities:
-        """Return what the model says of the user's ranking of these items: who is above, tied with, among the first …
+        """Return what the model says of the user's ranking of these items: which is above which, tied, or first.
 
         As :meth:`podium.PMOP.probabilities`, for losses that stand for a distribution; items are numbered from 0.
 
@@ -299,7 +300,7 @@ class FactorRanker(FactorPreset):
 
     Attributes
     ----------
-    prior_weights_ : (n_priors,)
+    prior_weights_ : (n_priors,) array
         Weights of the priors' scores; their factors follow the learned ones in ``model_``.
 
     Examples
@@ -330,6 +331,13 @@ class PMOPFactors(FactorPreset):
     ----------
     potential : {"arithmetic", "geometric"}
         How scores combine within a group of ties, see :class:`podium.losses.PMOPLoss`.
+
+    Examples
+    --------
+    >>> import podium
+    >>> ranker = podium.PMOPFactors(n_factors=2, random_state=0).fit(podium.make_ratings(40, 30, 800))
+    >>> ranker.model_.user_factors.shape, ranker.convergence_.converged
+    ((40, 2), True)
     """
 
     potential: str = "arithmetic"
@@ -345,6 +353,13 @@ class PlackettLuceFactors(FactorPreset):
     ----------
     ties : {"random", "stable"}
         The order of equal ratings, see :class:`podium.losses.ListMLELoss`.
+
+    Examples
+    --------
+    >>> import podium
+    >>> ranker = podium.PlackettLuceFactors(n_factors=2, random_state=0).fit(podium.make_ratings(40, 30, 800))
+    >>> ranker.predict(0, [0, 1, 2]).shape
+    (3,)
     """
 
     ties: str = "random"
@@ -355,8 +370,7 @@ class PlackettLuceFactors(FactorPreset):
 
 _TRUYEN = "Truyen et al., SDM 2011"
 _SUM, _MEAN = LogUniform(0.3, 1.0, 3.0, 10.0, 30.0, 100.0), LogUniform(0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
-"""Regularization to try for losses that are sums over a user's list, as likelihoods are, and for means: up to where
-only biases are left."""
+"""Regularization to try for losses that are sums over a user's list and for means, until only biases are left."""
 
 for _name, _loss, _summary, _reference, _strengths in (
     ("pmop", PMOPLoss(), "the likelihood of ordered partitions, ties and all", _TRUYEN, _SUM),

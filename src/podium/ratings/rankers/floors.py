@@ -21,6 +21,13 @@ class GlobalRanking(RatingRanker):
     by : {"popularity", "log popularity", "mean"}
         An item without ratings comes last by popularity and has the mean of all ratings by mean. The logarithm (of one
         plus the number) gives the same ranking and is better suited to be mixed with other scores.
+
+    Examples
+    --------
+    >>> import podium
+    >>> ratings = (["ann", "ann", "bob", "cid"], ["up", "brazil", "up", "alien"], [5, 4, 3, 4])
+    >>> podium.GlobalRanking().fit(ratings).recommend("cid", n=1).items.tolist()
+    ['up']
     """
 
     by: str = choice("popularity", "log popularity", "mean")
@@ -41,6 +48,13 @@ class ItemMean(RatingRanker):
     ----------
     damping : float
         How many ratings of µ are added to each item's.
+
+    Examples
+    --------
+    >>> import podium
+    >>> ratings = (["ann", "ann", "bob", "cid"], ["up", "brazil", "up", "alien"], [5, 4, 3, 4])
+    >>> podium.ItemMean(damping=1).fit(ratings).predict("ann", ["up", "brazil"]).tolist()
+    [4.0, 4.0]
     """
 
     damping: float = number(5.0, at_least=0)

@@ -27,8 +27,9 @@ class PMF(IterativeRatingRanker):
     Parameters
     ----------
     n_factors : int
+        Length of the vectors of users and items.
     l2, bias_l2 : float
-        Above 0.
+        Penalties, above 0.
     max_iter : int
         Maximum number of rounds over users and items; reaching it gives a ConvergenceWarning.
     tol : float
@@ -42,6 +43,13 @@ class PMF(IterativeRatingRanker):
     ----------
     model_ : FactorModel
         The last factor is µ + b_u for users and 1 for items.
+
+    Examples
+    --------
+    >>> import podium
+    >>> ranker = podium.PMF(n_factors=2, random_state=0).fit(podium.make_ratings(40, 30, 800))
+    >>> ranker.model_.user_factors.shape, bool(1 < ranker.predict(0, 0) < 5)
+    ((40, 3), True)
     """
 
     n_factors: int = count(10)

@@ -24,15 +24,25 @@ class TasteFactors(RatingRanker):
 
     where Ê is E scaled to about unit length and y_uj is the rating minus the item's damped mean, centered per user.
     What people choose to rate says much about them, and with few ratings more than the ratings do. Alone these are weak
-    rankers; as ``priors`` of a :class:`FactorRanker` they contribute personal taste.
+    rankers; as ``priors`` of a :class:`podium.FactorRanker` they contribute personal taste.
 
     Parameters
     ----------
     by : {"rated", "ratings"}
+        Which of the two.
     n_factors : int
+        Singular vectors.
     damping : float
+        Ratings that are added to the number of each item's.
     random_state : int, optional
         Seed of the iterations for the singular vectors; it changes the result by rounding only.
+
+    Examples
+    --------
+    >>> import podium
+    >>> ranker = podium.TasteFactors("rated", n_factors=2, random_state=0).fit(podium.make_ratings(40, 30, 800))
+    >>> ranker.model_.item_factors.shape
+    (30, 2)
     """
 
     by: str = choice("ratings", "rated")

@@ -120,18 +120,7 @@ class TreesModel(Model):
         return np.asarray(values.toarray() if hasattr(values, "toarray") else values, dtype=np.float64)
 
     def feature_importance(self, kind: str = "gain") -> np.ndarray:
-        """Return the total gain of splits on each feature, or their number.
-
-        Parameters
-        ----------
-        kind : {"gain", "split"}
-            What is counted.
-
-        Returns
-        -------
-        numpy.ndarray
-            One number per feature.
-        """
+        """Return (n_features,) the total gain of splits on each feature, or their number (``"split"``)."""
         require_choice("kind", kind, ("gain", "split"))
         forest = self.forest
         gain = forest.gain.astype(np.float32)  # LightGBM's type
