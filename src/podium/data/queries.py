@@ -238,7 +238,18 @@ class Queries:
             yield slice(start, stop)
 
     def take(self, queries: Any) -> Self:
-        """Return the chosen queries (numbers or a mask), in the order given, each with all its documents."""
+        """Return some of the queries, each with all its documents.
+
+        Parameters
+        ----------
+        queries : (n,) integers or (n_queries,) bool
+            Numbers of queries, in the order wanted, or a mask.
+
+        Returns
+        -------
+        Queries
+            The chosen ones.
+        """
         chosen = np.asarray(queries)
         chosen = np.flatnonzero(chosen) if chosen.dtype == bool else chosen.astype(np.int64)
         sizes = self.sizes[chosen]
@@ -306,7 +317,18 @@ class Queries:
         return self._replace(document_ids=ids)
 
     def normalized(self, how: str) -> Self:
-        """Return the same queries with features rescaled per query; see ``podium.data.normalize.normalize``."""
+        """Return the same queries with each feature rescaled within each query.
+
+        Parameters
+        ----------
+        how : {"minmax", "zscore"}
+            To [0, 1], or to mean 0 and standard deviation 1; a feature that is constant in a query becomes 0 there.
+
+        Returns
+        -------
+        Queries
+            With the same labels and ids.
+        """
         return self._replace(features=normalize(self.features, self.offsets, how))
 
     def require_finite(self) -> None:
