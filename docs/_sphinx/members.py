@@ -14,6 +14,7 @@ from types import ModuleType
 from typing import Any
 
 import public_names
+from sphinx.pycode import ModuleAnalyzer
 
 ROOMS = sorted({*public_names.ROOMS, *public_names.MODULES})
 
@@ -50,6 +51,15 @@ def _homes() -> dict[int, str]:
     return {id(value): name for name, value in described().items()}
 
 
+def constant_docstring(name: str) -> list[str]:
+    """Return what is said below a public constant where it is assigned."""
+    room, _, short = name.removeprefix("podium.").partition(".")
+    for module, listed in public_names._public_names(public_names.SOURCE, room).items():
+        if short in listed:
+            return ModuleAnalyzer.for_module(module).find_attr_docs().get(("", short), [])
+    return []
+
+
 def members() -> dict[str, dict[str, list[str]]]:
     """Return what the page of each class shows: methods, properties, full names of those described elsewhere."""
     return {name: _members(value) for name, value in described().items() if inspect.isclass(value)}
@@ -58,7 +68,7 @@ def members() -> dict[str, dict[str, list[str]]]:
 def _members(cls: type) -> dict[str, list[str]]:
     shown: dict[str, list[str]] = {"methods": [], "properties": [], "elsewhere": []}
     for name in sorted({name for base in _ours(cls) for name in vars(base) if not name.startswith("_")}):
-        if not _is_described(cls, name):
+        if not _is_described(cls, name) or _only_implements(cls, name):
             continue
         owner = owner_of(cls, name)
         if owner is not cls:
@@ -74,6 +84,12 @@ def _is_described(cls: type, name: str) -> bool:
         return True
     member = inspect.getattr_static(cls, name, None)
     return inspect.isroutine(member) and str(getattr(getattr(cls, name), "__module__", "")).startswith("podium")
+
+
+def _only_implements(cls: type, name: str) -> bool:
+    """Return whether a member without a docstring is the implementation of what a base class declares."""
+    declared = any(name in vars(base) or name in vars(base).get("__annotations__", {}) for base in _ours(cls)[1:])
+    return declared and not description(cls, name)
 
 
 def owner_of(cls: type, name: str) -> type:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from docutils import nodes
-from members import ROOMS, described, find, names_of
+from members import ROOMS, constant_docstring, described, find, names_of
 from sphinx.addnodes import pending_xref
 from sphinx.application import Sphinx
 from sphinx.config import Config
@@ -67,6 +67,12 @@ def table(heading: str, module: str, names: list[str]) -> list[str]:
     ]
 
 
+def describe_constant(_app: Sphinx, what: str, name: str, _value: Any, _options: Any, lines: list[str]) -> None:
+    """Put what is said below an assignment in place of the docstring of the value's type."""
+    if what == "data" and name in described():
+        lines[:] = constant_docstring(name)
+
+
 def resolve(app: Sphinx, env: BuildEnvironment, node: pending_xref, text: nodes.TextElement) -> nodes.Element | None:
     """Link what a docstring calls by the name of its module, or by that of a class that inherits it."""
     if node.get("refdomain") != "py":
@@ -99,6 +105,7 @@ def ancestors(node: nodes.Node) -> Iterator[nodes.Node]:
 def setup(app: Sphinx) -> dict[str, Any]:
     importlib.import_module("podium")
     app.connect("config-inited", write_pages)
+    app.connect("autodoc-process-docstring", describe_constant, priority=10)
     app.connect("doctree-read", link_names)
     app.connect("missing-reference", resolve)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

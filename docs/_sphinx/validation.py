@@ -26,9 +26,9 @@ logger = logging.getLogger(__name__)
 
 def check(_app: Sphinx, what: str, name: str, _value: Any, _options: Any, lines: list[str]) -> None:
     """Warn of what a docstring lacks."""
-    if what == "module":
-        checks = {"GL08"} if not lines else set()
-        faults = [("GL08", "The module does not have a docstring")]
+    if what in ("module", "data"):  # plain text
+        checks = SUMMARY
+        faults = [] if any(lines) else [("GL08", "there is no docstring")]
     else:
         report = validate(name)
         faults = report["errors"]

@@ -21,6 +21,7 @@ from podium.metrics.measuring import measure
 __all__ = ["DEFAULT_METRICS", "evaluate"]
 
 DEFAULT_METRICS = ("ndcg@1", "ndcg@3", "ndcg@5", "ndcg@10", "map", "mrr")
+"""What :func:`podium.evaluate` computes if nothing else is asked for."""
 
 
 def evaluate(
