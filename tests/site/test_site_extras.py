@@ -8,8 +8,11 @@ from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
+from types import ModuleType
 
 import pytest
+
+import podium
 
 from ..experiments import browser
 
@@ -31,6 +34,17 @@ def test_no_page_asks_for_anything_elsewhere() -> None:
     outside = [(name, found) for name, text in pages.items() for found in FETCHED.findall(text) + LINKED.findall(text)]
     outside += [(name, found) for name, text in styles.items() for found in IN_STYLES.findall(text)]
     assert outside == []
+
+
+def test_every_public_name_is_described() -> None:
+    """As a name of podium itself, or as one of its room."""
+    described = {path.stem for path in (SITE / "reference" / "generated").glob("*.html")}
+    modules = [value for name in podium.__all__ if isinstance(value := getattr(podium, name), ModuleType)]
+    names = {f"{module.__name__}.{name}" for module in modules for name in module.__all__}
+    names |= {f"podium.{name}" for name in podium.__all__ if not isinstance(getattr(podium, name), ModuleType | str)}
+    missing = {name for name in names - described if f"podium.{name.rpartition('.')[2]}" not in described}
+    assert len(names) > 150
+    assert missing == set()
 
 
 @pytest.fixture(scope="module")
