@@ -15,6 +15,7 @@ import pytest
 import podium
 from podium.cli.main import main
 from podium.core import notices
+from podium.experiments.run.workers import Task, Workers
 from podium.losses import RankNetLoss
 from podium.numerics import code_cache, code_stamp, compile_notice
 from podium.numerics.code_stamp import _Walk, stamp
@@ -191,12 +192,38 @@ def test_compilers_are_watched(monkeypatch) -> None:
     assert seen
 
 
-def test_the_command_line_says_that_it_compiles(monkeypatch, capsys) -> None:
+def test_programs_are_told_on_standard_error_unless_they_configure_logging() -> None:
+    program = "from podium.core import notices; notices.compiling()"
+    for start in ("", "import logging; logging.getLogger('podium').setLevel('ERROR'); "):
+        done = subprocess.run([sys.executable, "-c", start + program], capture_output=True, text=True, check=True)
+        assert done.stderr == ("" if start else "podium: compiling, first run only\n")
+
+
+def test_the_command_line_says_that_it_compiles_unless_it_is_to_be_quiet(monkeypatch) -> None:
     monkeypatch.setattr(notices, "compiling", None)
     main(["methods"])
-    assert notices.compiling is not None
-    notices.compiling()
-    assert capsys.readouterr().err == "podium: compiling, first run only\n"
+    assert notices.compiling is notices.say_compiling
+    assert main(["compare", "no-such-file", "--quiet"]) == 2
+    assert notices.compiling is None
+
+
+@pytest.mark.parametrize("told", [False, True])
+def test_one_of_several_workers_says_that_it_compiles(monkeypatch, told) -> None:
+    monkeypatch.setattr(notices, "compiling", notices.say_compiling if told else None)
+    with Workers(2) as workers:
+        tasks = [Task(str(number), _is_told, ()) for number in range(2)]
+        for worker, task in zip(workers._workers, tasks, strict=True):
+            worker.give(task, 1)
+        said = []
+        for worker in workers._workers:
+            while not worker.receive():
+                pass
+            said.append(worker.outcome)
+    assert said == [told, False]
+
+
+def _is_told() -> bool:
+    return notices.compiling is not None
 
 
 def test_a_function_from_elsewhere_has_no_stamp() -> None:

@@ -15,7 +15,6 @@ import traceback
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
 from types import ModuleType
 from typing import Any
 
@@ -67,8 +66,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = build_parser()
     arguments = parser.parse_args(argv, argparse.Namespace(parser=parser))
     arguments.typed = shlex.join(["podium", *argv])
-    if not getattr(arguments, "quiet", False):
-        notices.compiling = partial(note, "podium: compiling, first run only")
+    notices.compiling = None if getattr(arguments, "quiet", False) else notices.say_compiling
     try:
         with for_the_command_line(), _notes_of_warnings():
             code: int = arguments.run(arguments)

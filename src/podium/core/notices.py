@@ -1,6 +1,13 @@
-"""What a program that waits for Podium wants to be told; the command line sets it."""
+"""What a program that waits for Podium is told."""
 
+import logging
 from collections.abc import Callable
 
-compiling: Callable[[], None] | None = None
-"""Called once if functions have been compiled for a second in all."""
+
+def say_compiling() -> None:
+    """Log that functions are compiled. Unless the program configures logging, that is a line on standard error."""
+    logging.getLogger("podium").warning("podium: compiling, first run only")
+
+
+compiling: Callable[[], None] | None = say_compiling
+"""Called once if functions have been compiled for a second in all; None where nobody is to be told."""

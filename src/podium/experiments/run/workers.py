@@ -20,6 +20,7 @@ from multiprocessing import connection, context, get_context, parent_process
 from pathlib import Path
 from typing import Any, Self
 
+from podium.core import notices
 from podium.core.wording import advice
 from podium.experiments.run.seal import VisibleFold
 from podium.experiments.run.shared_folds import SharedFold
@@ -84,7 +85,7 @@ class Workers:
     def __init__(self, jobs: int, folder: Path | None = None) -> None:
         self.jobs = jobs
         self._threads = max(1, available_cores() // jobs)
-        self._workers = [_Worker() for _ in range(jobs)]
+        self._workers = [_Worker(tells=number == 0) for number in range(jobs)]
         self._folder = folder
 
     def __enter__(self) -> Self:
@@ -135,6 +136,8 @@ class _Worker:
     task: Task | None = None
     outcome: Any = None
     ready: bool = False
+    tells: bool = False
+    """Whether it says that it compiles; the others do so at the same time."""
 
     def give(self, task: Task, threads: int) -> None:
         if self.process is not None and not self.process.is_alive():  # killed while it had nothing to do
@@ -143,7 +146,8 @@ class _Worker:
             self.ready = False
             spawn = get_context("spawn")
             self.pipe, theirs = spawn.Pipe()
-            self.process = spawn.Process(target=_serve, args=(theirs,), daemon=True)
+            tells = self.tells and notices.compiling is not None
+            self.process = spawn.Process(target=_serve, args=(theirs, tells), daemon=True)
             with _thread_limits(threads), interrupts_held():
                 self.process.start()
             theirs.close()
@@ -187,8 +191,9 @@ class _Worker:
         self.process = self.pipe = None
 
 
-def _serve(pipe: connection.Connection) -> None:
+def _serve(pipe: connection.Connection, tells: bool) -> None:
     """Compute the tasks that come through the pipe until it closes: the main function of a worker process."""
+    notices.compiling = notices.say_compiling if tells else None
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle; it ends the workers
     threading.Thread(target=_die_with_parent, daemon=True).start()
     pipe.send(("ready", None))
