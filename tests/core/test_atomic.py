@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from podium.cli.main import main
 from podium.core import atomic
-from podium.core.atomic import atomic_write
+from podium.core.atomic import atomic_write, require_writable
 
 
 @pytest.fixture(autouse=True)
@@ -110,6 +111,20 @@ def test_a_folder_that_cannot_be_written_to_is_named(tmp_path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(OSError, match="file"), atomic_write(tmp_path / "file" / "model.podium"):
         pass
+
+
+def test_a_folder_that_cannot_be_written_to_is_known_before_long_work(tmp_path, monkeypatch) -> None:
+    """Root, who may run the tests, writes everywhere."""
+    asked = []
+    monkeypatch.setattr("os.access", lambda folder, mode: asked.append(folder) or mode != os.W_OK)
+    with pytest.raises(PermissionError, match=r"Permission denied: '.*new.podium'"):
+        require_writable(tmp_path / "made later" / "new.podium")
+    assert asked == [tmp_path]
+    monkeypatch.setattr("podium.cli.train._train", lambda *_: pytest.fail("trained"))
+    assert main(["train", "data.txt", "--method", "listnet", "-o", str(tmp_path / "new.podium")]) == 2
+    monkeypatch.undo()
+    require_writable(tmp_path / "made later" / "new.podium")
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_long_name(tmp_path) -> None:

@@ -33,6 +33,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from podium.cli import options, output, selection
+from podium.core.atomic import require_writable
 
 if TYPE_CHECKING:
     from podium.data.queries import Queries
@@ -126,10 +127,11 @@ def run(arguments: argparse.Namespace) -> int:
 
     selection.check(arguments)
     names = import_metrics(arguments.metrics)
-    # A mistake in a name should not surface after the training.
+    # A mistake in a name, or a folder that cannot be written to, should not surface after the training.
     metrics = [metric(name, arguments.convention) for name in names]
     if not metrics:
         raise ValueError("--metrics names no metric: give at least one, such as ndcg@10")
+    require_writable(arguments.out)
     student = _student(arguments)
     trained = _train(arguments, metrics, began)
     _require_progress(trained)

@@ -1,5 +1,6 @@
 """Files that are written whole or not at all."""
 
+import errno
 import os
 import re
 import tempfile
@@ -58,6 +59,14 @@ def atomic_write(path: str | os.PathLike[str], mode: str = "w") -> Iterator[IO[A
         if isinstance(error, OSError) and error.filename in (None, str(temporary)):
             _name(error, path)
         raise
+
+
+def require_writable(path: str | os.PathLike[str]) -> None:
+    """Raise PermissionError, naming the file, if it certainly could not be written: better before long work."""
+    path = Path(path).absolute()
+    folder = next(parent for parent in path.parents if parent.exists())  # others are made
+    if not os.access(folder, os.W_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
 
 
 def _name(error: OSError, path: Path) -> None:
