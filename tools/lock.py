@@ -1,7 +1,7 @@
 """Write requirements-dev.lock: the versions that pip chooses today for development, all of them, without addresses.
 
-    python tools/lock.py              write it
-    PIP_CONSTRAINT=requirements-dev.lock make test     use it
+python tools/lock.py              write it
+PIP_CONSTRAINT=requirements-dev.lock make test     use it
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Print the lowest versions that pyproject.toml allows, as constraints for pip (see ``make test-lowest``).
 
-    python tools/lowest_versions.py [EXTRA …]
+python tools/lowest_versions.py [EXTRA …]
 """
 
 from __future__ import annotations

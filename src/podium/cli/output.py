@@ -9,6 +9,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+from podium.core.showing import progress
+
 if TYPE_CHECKING:
     from rich.progress import Progress
 
@@ -92,66 +94,15 @@ class FileProgress:
             note(f"{self._path}: {read / 1e6:,.0f} of {self._total / 1e6:,.0f} MB")
 
 
-class Reporter:
-    """Progress of a comparison on standard error: a bar on a terminal, plain lines otherwise.
-
-    An interruption within the context is raised with a message that tells how to resume the run in ``folder``.
-    """
+class Reporter(progress.Reporter):
+    """Progress of a comparison; an interruption is raised with a message that tells how to resume in ``folder``."""
 
     def __init__(self, quiet: bool, folder: Path) -> None:
-        self._quiet, self._folder = quiet, folder
-        self._bar: Progress | None = None
-        self._total = self._done = 0
-        self._stack = ExitStack()
-
-    def __enter__(self) -> Self:
-        if sys.stderr.isatty() and not self._quiet:
-            from rich.console import Console
-            from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-            left = TextColumn("{task.fields[left]}")
-            parts = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), left)
-            self._bar = self._stack.enter_context(Progress(*parts, console=Console(stderr=True), transient=True))
-            self._bar.add_task("starting", total=None, left="")
-        return self
+        super().__init__(quiet)
+        self._folder = folder
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        self._stack.close()
+        super().__exit__(kind, error, trace)
         if isinstance(error, KeyboardInterrupt):
             advice = f"finished trials are kept in {self._folder}: repeat the command to resume"
             raise KeyboardInterrupt(f"interrupted; {advice}") from error
-
-    def warn(self, text: str) -> None:
-        """Show a line even if no progress is shown."""
-        quiet, self._quiet = self._quiet, False
-        self.note(text)
-        self._quiet = quiet
-
-    def note(self, text: str) -> None:
-        if self._quiet:
-            return
-        if self._bar is not None:
-            self._bar.console.print(text, highlight=False, markup=False)
-        else:
-            note(text)
-
-    def start(self, total: int, done: int) -> None:
-        self._total, self._done = total, done
-        if self._bar is not None:
-            self._bar.update(self._bar.task_ids[0], description="preparing", total=total, completed=done)
-
-    def finished(self, text: str, seconds_left: float | None = None) -> None:
-        self._done += 1
-        left = "" if seconds_left is None or self._done == self._total else f"{_duration(seconds_left)} left"
-        if self._bar is not None:
-            self._bar.update(self._bar.task_ids[0], advance=1, description=text, left=left)
-        else:
-            self.note(f"[{self._done}/{self._total}{', ' * bool(left)}{left}] {text}")
-
-
-def _duration(seconds: float) -> str:
-    """Round a duration: ``40 s``, ``7 min``, ``2 h 10 min``."""
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    minutes = round(seconds / 60)
-    return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60} min"

@@ -193,7 +193,7 @@ def _again(init: Any, arguments: argparse.Namespace) -> Any:
 
     ranker = clone(init)
     known = ranker.get_params()
-    general = {"random_state": arguments.seed, "verbose": int(arguments.verbose)}
+    general = {"random_state": arguments.seed, "verbose": 2 * arguments.verbose}
     for name in dict(arguments.settings):
         if name not in known:
             raise ValueError(f"the method of {arguments.init} has no parameter {name!r}; it has {', '.join(known)}")
@@ -285,7 +285,7 @@ def _report(trained: Trained, metrics: list[str], arguments: argparse.Namespace)
 def _build(arguments: argparse.Namespace) -> Any:
     from podium.cli import parts
 
-    normalize, verbose = options.normalization(arguments), int(arguments.verbose)
+    normalize, verbose = options.normalization(arguments), 2 * arguments.verbose
     general = {"normalize": normalize, "random_state": arguments.seed, "verbose": verbose}
     settings = dict(arguments.settings)
     if arguments.loss:

@@ -1,6 +1,5 @@
 """Choosing a method and its setting without being asked which: the ranker ``Auto``."""
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -9,7 +8,7 @@ import numpy as np
 
 from podium.core.random_state import seed_of
 from podium.data.queries import Queries
-from podium.experiments.compare import Silent
+from podium.experiments.listening import listening
 from podium.experiments.run.clock import Clock
 from podium.experiments.run.runner import Listener
 from podium.experiments.selection import AutoChoice, AutoStudy
@@ -89,7 +88,7 @@ class Auto(BaseRanker):
         y: Any = None,
         qid: Any = None,
         *,
-        progress: Listener | None = None,
+        progress: Listener | bool | None = None,
         clock: Clock | None = None,
         **options: Any,
     ) -> Self:
@@ -99,8 +98,8 @@ class Auto(BaseRanker):
         ----------
         X, y, qid : array, frame or Queries
             As in :meth:`podium.rankers.BaseRanker.fit`.
-        progress : Listener, optional
-            Is told how the search is getting on.
+        progress : bool or Listener, optional
+            As in :func:`podium.tune`; ``verbose=1`` is ``progress=True``.
         clock : Clock, optional
             May have started before this call.
         **options : Any
@@ -112,11 +111,14 @@ class Auto(BaseRanker):
         self
             The fitted ranker.
         """
-        self._guides = progress or (_Lines() if self.verbose else Silent()), clock or Clock(self.minutes)
-        try:
-            return super().fit(X, y, qid, **options)
-        finally:
-            del self._guides
+        if progress is None and self.verbose:
+            progress = True
+        with listening(progress) as listener:
+            self._guides = listener, clock or Clock(self.minutes)
+            try:
+                return super().fit(X, y, qid, **options)
+            finally:
+                del self._guides
 
     def _train(self, given: TrainingInput) -> Fit:
         listener, clock = self._guides
@@ -178,16 +180,3 @@ class _PickScorer(Scorer, accepts_missing=True, model_class=_PickModel):
 
 class _ListPickScorer(_PickScorer, listwise=True):
     """Stands for a pick that looks at whole lists."""
-
-
-class _Lines(Silent):
-    """Tells on standard error what is going on."""
-
-    def note(self, text: str) -> None:
-        print(f"[podium] {text}", file=sys.stderr)
-
-    def warn(self, text: str) -> None:
-        self.note(text)
-
-    def finished(self, text: str, seconds_left: float | None = None) -> None:
-        self.note(text)

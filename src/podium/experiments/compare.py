@@ -4,7 +4,7 @@ import os
 import tempfile
 import time
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from podium.core.texts import as_texts
 from podium.data.io.run_scores import ListedDocuments
 from podium.data.io.trec import Qrels
 from podium.data.queries import Queries
+from podium.experiments.listening import listening, tell
 from podium.experiments.plan.domain import QUERIES, QUICK, Methods
 from podium.experiments.plan.external import Runs, external_methods, read_runs, run_of
 from podium.experiments.plan.judged import JudgedQueries
@@ -63,7 +64,7 @@ def compare(
     columns: Mapping[str, Any] | None = None,
     runs: Runs | None = None,
     qrels: Qrels | str | os.PathLike[str] | None = None,
-    progress: Listener | None = None,
+    progress: Listener | bool | None = None,
 ) -> Comparison:
     """Train, select and test methods on the same folds, and say which are better and how surely.
 
@@ -134,8 +135,9 @@ def compare(
     qrels : Qrels or path, optional
         Judgments, in place of ``data`` and ``methods``: the runs alone are compared on the judged queries, on the
         documents that were judged or that a run has.
-    progress : Listener, optional
-        Is told how the comparison is getting on.
+    progress : bool or Listener, optional
+        By default a bar with the time left, in a terminal and in notebooks; True also shows lines where standard error
+        is a file, False shows nothing. A listener is told instead.
 
     Returns
     -------
@@ -177,7 +179,6 @@ def compare(
     else:
         source = JudgedQueries(qrels, given)
     judged_by = judges(metrics, convention, primary, source)
-    tell(judged_by.notes, progress)
     entered: list[StudyMethod] = []
     if qrels is None:
         entered = QUERIES.study_methods(methods, options, {"metric": str(judged_by.primary)}, n_seeds=len(every))
@@ -196,11 +197,12 @@ def compare(
         study = Study(
             *(source, methods, *judging, strategy, random_state, seeds, options, reading), silent=judged_by.silent
         )
-        return run_study(study, out=out, jobs=jobs, progress=progress, rehearsal=rehearsal, cluster=cluster)
+        return run_study(study, out=out, jobs=jobs, progress=listener, rehearsal=rehearsal, cluster=cluster)
 
-    with open_cluster(dask, jobs) as cluster:
+    with listening(progress) as listener, open_cluster(dask, jobs) as cluster:
+        tell(judged_by.notes, listener)
         if rehearse:
-            (progress or Silent()).note("rehearsal: the same comparison without the test parts, to pick a method by")
+            listener.note("rehearsal: the same comparison without the test parts, to pick a method by")
             rehearsal = on_folds_of(RehearsalFolds(source), entered, folder and folder / REHEARSAL, every[:1])
         return on_folds_of(source, [*entered, *external], folder, every)
 
@@ -210,14 +212,14 @@ def run_study(
     *,
     out: str | Path | None = None,
     jobs: int | None = None,
-    progress: Listener | None = None,
+    progress: Listener | bool | None = None,
     rehearsal: Comparison | None = None,
     cluster: Cluster | None = None,
 ) -> Comparison:
     """Compute what the folder of the run does not have yet, and write tables and report there."""
     began = time.perf_counter()
-    listener = progress or Silent()
     with ExitStack() as stack:
+        listener = stack.enter_context(listening(progress))
         folder = Path(out) if out is not None else Path(stack.enter_context(tempfile.TemporaryDirectory()))
         stack.enter_context(locked(folder))
         store = Store(folder / FILE, study.configuration, create=True)
@@ -238,7 +240,7 @@ def run_study(
             raise
         seconds = before + time.perf_counter() - began
         facts["notes"] = unknown_queries(study, results)
-        tell(facts["notes"], progress)
+        tell(facts["notes"], listener)
         comparison = Comparison(
             study.configuration,
             results,
@@ -299,27 +301,3 @@ def explain_chosen(comparison: Comparison, runner: Runner) -> None:
         if part is not None:
             assert comparison.store is not None
             comparison.store.add_explanation(result.trial, part)
-
-
-def tell(lines: Iterable[str], listener: Listener | None) -> None:
-    """Say something that must not go unnoticed: as warnings, if nobody listens."""
-    for line in lines:
-        warn(listener or Silent(), line)
-
-
-def warn(listener: Listener, line: str) -> None:
-    """Have a line shown even where progress is not."""
-    getattr(listener, "warn", listener.note)(line)
-
-
-class Silent:
-    """Shows nothing but what must not go unnoticed."""
-
-    def note(self, text: str) -> None: ...
-
-    def warn(self, text: str) -> None:
-        warnings.warn(text, stacklevel=4)
-
-    def start(self, total: int, done: int) -> None: ...
-
-    def finished(self, text: str, seconds_left: float | None = None) -> None: ...

@@ -10,7 +10,7 @@ import numpy as np
 
 from podium.core.user_objects import import_user_object, is_user_object
 from podium.data.queries import Queries
-from podium.experiments.compare import Silent
+from podium.experiments.listening import listening
 from podium.experiments.plan.blending import BLEND, shares_of
 from podium.experiments.plan.configuration import plain_parameters
 from podium.experiments.plan.domain import QUERIES
@@ -41,7 +41,7 @@ def train_from(
     data: Any = None,
     jobs: int | None = 1,
     minutes: float | None = None,
-    progress: Listener | None = None,
+    progress: Listener | bool | None = None,
     clock: Clock | None = None,
 ) -> Any:
     """Return the pick of a comparison, or the named method, fitted on all its data; see :meth:`Comparison.train`."""
@@ -50,8 +50,13 @@ def train_from(
         raise ValueError("the comparison picked no method: name one")
     if name not in comparison.methods:
         raise ValueError(f"no method named {name!r} in this comparison; there are {', '.join(comparison.methods)}")
-    listener, clock = progress or Silent(), clock or Clock(minutes)
-    source = _source(comparison, data)
+    with listening(progress) as listener:
+        return _train(comparison, name, _source(comparison, data), jobs, clock or Clock(minutes), listener)
+
+
+def _train(
+    comparison: Comparison, name: str, source: WholeSource, jobs: int | None, clock: Clock, listener: Listener
+) -> Any:
     configuration = comparison.configuration
     asked = list(configuration.methods[name].requires) if name == BLEND else [name]
     methods = [_method(comparison, each) for each in asked]

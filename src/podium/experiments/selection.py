@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from podium.data.queries import Queries
-from podium.experiments.compare import warn
 from podium.experiments.halvings import Halvings
+from podium.experiments.listening import warn
 from podium.experiments.plan.candidates import Candidate, candidates
 from podium.experiments.plan.search import Search
 from podium.experiments.plan.search_folds import SearchFolds

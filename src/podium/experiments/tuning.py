@@ -17,7 +17,7 @@ from podium.core.later import polars
 from podium.core.random_state import RandomState, seed_of
 from podium.core.user_objects import import_user_object, is_user_object
 from podium.data.queries import Queries
-from podium.experiments.compare import Silent, warn
+from podium.experiments.listening import listening, tell
 from podium.experiments.plan.configuration import plain_parameters
 from podium.experiments.plan.domain import QUERIES
 from podium.experiments.plan.methods import Setting, StudyMethod
@@ -63,7 +63,7 @@ def tune(
     out: str | Path | None = None,
     jobs: int | None = 1,
     dask: Any = None,
-    progress: Listener | None = None,
+    progress: Listener | bool | None = None,
     clock: Clock | None = None,
 ) -> Any:
     """Search for the best setting of a method and return the ranker that is fitted with it on all queries.
@@ -112,8 +112,9 @@ def tune(
     dask : address, client or "local", optional
         Compute the trials on the workers of a Dask cluster, as :func:`podium.compare` does; the final fit is here.
         ``jobs`` above 1 is then the most workers to use.
-    progress : Listener, optional
-        Is told how the search is getting on.
+    progress : bool or Listener, optional
+        By default a bar with the time left, in a terminal and in notebooks; True also shows lines where standard error
+        is a file, False shows nothing. A listener is told instead.
     clock : Clock, optional
         May have started before this call.
 
@@ -131,19 +132,18 @@ def tune(
     ({'l2': 0.001}, 6)
     """
     clock, random_state = clock or Clock(minutes), seed_of(random_state)
-    listener = progress or Silent()
     measure, notes = first_that_tells(named(metric, convention), eval_set if eval_set is not None else queries)
-    for line in notes:
-        warn(listener, line)
     strategy = Search(search or ("grid" if budget is None else "random"), _budget(search, budget, clock))
     tuned = _method(method, space, {"normalize": normalize}, settings or {})
     source = SearchFolds(queries, eval_set, folds, random_state)
     study = Study(source, [tuned], [measure], measure, strategy, random_state, (random_state,))
     jobs = None if dask is not None and jobs == 1 else jobs
-    with search_store(study, out) as store, open_cluster(dask, jobs) as cluster:
-        found = SettingSearch(study, store, tuned, listener, clock, jobs, cluster=cluster).run()
-    found.notes[:0] = notes
-    return fit_chosen(tuned, found, queries, eval_set, clock, listener)
+    with listening(progress) as listener:
+        tell(notes, listener)
+        with search_store(study, out) as store, open_cluster(dask, jobs) as cluster:
+            found = SettingSearch(study, store, tuned, listener, clock, jobs, cluster=cluster).run()
+        found.notes[:0] = notes
+        return fit_chosen(tuned, found, queries, eval_set, clock, listener)
 
 
 @dataclass(slots=True)

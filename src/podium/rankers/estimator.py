@@ -33,6 +33,7 @@ from podium.rankers.standardizing import learned_standardization
 from podium.rankers.stored import StoredRanker
 from podium.scorers import Linear, Scorer
 from podium.scorers.standardization import Standardization
+from podium.training.bar import fit_shown
 from podium.training.base import Fit, Problem, Progress, Trainer, Validation
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ class BaseRanker(StoredRanker):
     random_state : int, optional
         The same number gives the same bits, whatever the number of threads.
     verbose : int
-        1 prints a line for each iteration, epoch, tree or round.
+        1 shows fits longer than a second as a bar in terminals and notebooks, else as lines; 2 prints lines only.
 
     Attributes
     ----------
@@ -169,7 +170,8 @@ class BaseRanker(StoredRanker):
             watched = watched_metric(eval_metric, validation)
             validation, eval_metric = (None, eval_metric) if watched is None else (validation, watched)
         try:
-            self._set_fit(self._train(TrainingInput(queries, weights, validation, eval_metric, callback, start)))
+            with fit_shown(self.verbose, callback) as told:
+                self._set_fit(self._train(TrainingInput(queries, weights, validation, eval_metric, told, start)))
         except Exception as error:
             name_query(error, queries)
             raise
@@ -379,9 +381,8 @@ class BaseRanker(StoredRanker):
         return queries if self.standardization_ is None else self.standardization_.apply(queries)
 
     def _validation(self, given: TrainingInput) -> Validation | None:
-        if given.validation is None:
-            return None
-        return Validation(self._as_trained(given.validation), metric(given.eval_metric))
+        found = given.validation
+        return None if found is None else Validation(self._as_trained(found), metric(given.eval_metric))
 
     def _check(self, queries: Any, given: Any) -> Any:
         """Return the queries made from ``given`` if they have the features fitted on, and no values missing."""

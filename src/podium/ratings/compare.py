@@ -7,7 +7,8 @@ from typing import Any
 
 from podium.core.random_state import RandomState, seed_of
 from podium.experiments import Comparison, Search
-from podium.experiments.compare import run_study, tell
+from podium.experiments.compare import run_study
+from podium.experiments.listening import listening, tell
 from podium.experiments.plan.domain import Domain
 from podium.experiments.plan.judges import judges
 from podium.experiments.plan.study import Study
@@ -41,7 +42,7 @@ def compare_ratings(
     out: str | Path | None = None,
     jobs: int | None = None,
     dask: Any = None,
-    progress: Listener | None = None,
+    progress: Listener | bool | None = None,
 ) -> dict[int, Comparison]:
     """Train, choose and test rankers of ratings on the same draws, for each number ``n`` of ratings given.
 
@@ -95,12 +96,12 @@ def compare_ratings(
     reading = {"path": None if isinstance(data, Ratings) else str(Path(data).absolute())}
     numbers = [n] if isinstance(n, int) else list(dict.fromkeys(n))
     comparisons = {}
-    with open_cluster(dask, jobs) as cluster:
+    with listening(progress) as listener, open_cluster(dask, jobs) as cluster:
         for number in numbers[:1] if protocol == "time" else numbers:
             how = RatingProtocol(protocol, number, replicates, min_test)
             source = RatingSource(ratings, name, how, random_state)
             judged_by = judges(metrics, convention, primary, source)
-            tell((f"{how.folder}: {line}" for line in judged_by.notes), progress)
+            tell((f"{how.folder}: {line}" for line in judged_by.notes), listener)
             study = Study(
                 *(source, entered, judged_by.metrics, judged_by.primary, strategy, random_state, [random_state]),
                 reading=reading,
@@ -108,7 +109,7 @@ def compare_ratings(
                 silent=judged_by.silent,
             )
             folder = None if out is None else Path(out) / how.folder
-            comparisons[number] = run_study(study, out=folder, jobs=jobs, progress=progress, cluster=cluster)
+            comparisons[number] = run_study(study, out=folder, jobs=jobs, progress=listener, cluster=cluster)
     return comparisons
 
 

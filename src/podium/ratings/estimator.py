@@ -21,6 +21,7 @@ from podium.ratings.factors.model import FactorModel, top_items
 from podium.ratings.factors.scorer import as_queries
 from podium.ratings.ids import Ids
 from podium.ratings.remote import RemoteRatings
+from podium.training.bar import fit_shown
 from podium.training.base import Convergence, Fit, Progress, Validation
 
 __all__ = ["RatingRanker"]
@@ -125,7 +126,8 @@ class RatingRanker(FittedEstimator):
         else:
             held_out = eval_set.collect() if isinstance(eval_set, RemoteRatings) else as_ratings(eval_set)
             validation = Validation.by(eval_metric, self._lists(held_out))
-        return self._set_fit(self._train(ratings, validation, callback, *beside))
+        with fit_shown(getattr(self, "verbose", 0), callback) as told:
+            return self._set_fit(self._train(ratings, validation, told, *beside))
 
     def _require_remote(self) -> None:
         """Raise ValueError, naming what can, unless this ranker can be trained on ratings that are on a cluster."""
@@ -308,7 +310,8 @@ class IterativeRatingRanker(RatingRanker):
     random_state : int or numpy.random.Generator, optional
         Draws the first factors.
     verbose : int
-        1 prints every step.
+        1 shows the progress of fits longer than a second, in a terminal and in notebooks as a bar, elsewhere as one
+        line per step; 2 prints lines everywhere.
     """
 
     cold: str = "average"

@@ -48,7 +48,7 @@ class Bagging(Trainer):
         scorer = problem.scorer.for_data(queries)
         assert scorer.n_trees is not None
         assert scorer.query_fraction is not None
-        watch = Watch(problem.validation, problem.callback, problem.verbose, step="tree")
+        watch = Watch(problem.validation, problem.callback, problem.verbose, step="tree", total=scorer.n_trees)
         parameters = problem.loss.initial_parameters()
         lists = BoostedLists([queries], [problem.bind_loss()], scorer.curvature and problem.loss.has_curvature)
         constant = 0.0 if problem.loss.shift_invariant else best_constant(lambda c: lists.slope(c, parameters))

@@ -34,6 +34,8 @@ class Progress:
         The objective: mean loss over the training queries plus penalties.
     validation : float, optional
         The metric on the validation queries, if there are any.
+    total : int, optional
+        The most iterations that the run may take, if that is known.
 
     Examples
     --------
@@ -48,6 +50,7 @@ class Progress:
     iteration: int
     loss: float
     validation: float | None = None
+    total: int | None = None
 
 
 Callback = Callable[[Progress], Any] | None

@@ -63,6 +63,7 @@ class Boosting(Trainer, works_remotely=True):
         watch = Watch(problem.validation, problem.callback, problem.verbose, patience=self.patience, step="tree")
         with quiet_blas():
             run = _BoostingRun(problem, scorer.for_data(problem.queries, validated=problem.validation is not None))
+            watch.total = run.n_trees
             with closing(run.lists):
                 with watch.interruptible("boosting"):
                     _grow(run, watch)

@@ -59,7 +59,7 @@ class LBFGS(Trainer, needs_gradient=True, works_remotely=True):
         model = problem.start_model(problem.rng)
         function = problem.objective(model)
         split = _Split(model.l1, len(model.theta), problem.loss.parameter_bounds())
-        monitor = Monitor(problem, model, patience=self.patience)
+        monitor = Monitor(problem, model, patience=self.patience, total=self.max_iter)
         start = function.initial()
         best = self.select == "best"
 

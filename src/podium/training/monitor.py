@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from podium.scorers.base import SmoothModel
+from podium.training.bar import prints_lines
 from podium.training.base import Callback, Convergence, Fit, Problem, Progress, Validation
 
 
@@ -19,12 +20,19 @@ class Watch:
     """
 
     def __init__(
-        self, validation: Validation | None, callback: Callback, verbose: int, *, step: str, patience: int | None = None
+        self,
+        validation: Validation | None,
+        callback: Callback,
+        verbose: int,
+        *,
+        step: str,
+        patience: int | None = None,
+        total: int | None = None,
     ) -> None:
         self.metric = str(validation.metric) if validation else None
         self.callback = callback
-        self.verbose = verbose
-        self.patience = patience
+        self.prints_lines = prints_lines(verbose)
+        self.patience, self.total = patience, total
         self.step = step
         self.losses: list[float] = []
         self.validation: list[float] = []
@@ -46,8 +54,8 @@ class Watch:
             if self.best_iter is None or judged > self.validation[self.best_iter - 1]:
                 self.best_iter, self.best = len(self.losses), reached
             self.validation.append(judged)
-        progress = Progress(len(self.losses), loss, judged)
-        if self.verbose > 0:
+        progress = Progress(len(self.losses), loss, judged, self.total)
+        if self.prints_lines:
             value = "" if judged is None else f"   {self.metric} {judged:.4f}"
             print(f"[podium] {self.step} {len(self.losses):4d}   loss {loss:.6g}{value}", file=sys.stderr)
         if self.callback is not None and self.callback(progress) is True:
@@ -96,8 +104,11 @@ class Monitor(Watch):
     best.
     """
 
-    def __init__(self, problem: Problem, model: SmoothModel, *, patience: int | None, step: str = "iteration") -> None:
-        super().__init__(problem.validation, problem.callback, problem.verbose, patience=patience, step=step)
+    def __init__(
+        self, problem: Problem, model: SmoothModel, *, patience: int | None, total: int, step: str = "iteration"
+    ) -> None:
+        watched = problem.validation, problem.callback, problem.verbose
+        super().__init__(*watched, patience=patience, step=step, total=total)
         self.problem = problem
         self.model = model
         self._judge = None if problem.validation is None else problem.validation.judging(model)

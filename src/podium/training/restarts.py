@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from podium.core.parameters import count
 from podium.losses.base import Loss
 from podium.scorers.base import Scorer
+from podium.training.bar import prints_lines
 from podium.training.base import Fit, NotedCallback, Problem, Trainer
 from podium.training.monitor import warn_not_converged
 
@@ -121,6 +122,6 @@ def merit(fit: Fit) -> float:
 def _report(problem: Problem, done: int, of: int, fit: Fit) -> None:
     history = fit.convergence
     judged = None if history.best_iter is None else merit(fit)
-    if problem.verbose > 0:
+    if prints_lines(problem.verbose):
         found = "" if judged is None else f"   {history.metric} {judged:.4f}"
         print(f"[podium] run {done:3d} of {of}   {history.n_iter} {history.step}s{found}", file=sys.stderr)

@@ -142,7 +142,7 @@ class _StochasticRun:
             if settings.optimizer == "adam":
                 raise ValueError('an L1 penalty needs the trainer LBFGS, or optimizer="sgd" or "momentum"')
             self.l1[: len(l1)] = l1
-        self.monitor = Monitor(problem, model, patience=settings.patience, step="epoch")
+        self.monitor = Monitor(problem, model, patience=settings.patience, total=settings.epochs, step="epoch")
         self.epoch = settings.epoch(self.objective, self.theta, self.l1)
         self.diverged = False
 

@@ -257,7 +257,7 @@ class Comparison:
         **options : Any
             ``data``, a path or Queries: where the data are now, if they were moved or read from memory; they must be
             the same, by their digest. ``jobs``: processes for trials that are still missing, None for one per core.
-            ``minutes``: time for missing trials and the final fit. ``progress``: a listener.
+            ``minutes``: time for missing trials and the final fit. ``progress``: as in :func:`podium.compare`.
 
         Returns
         -------

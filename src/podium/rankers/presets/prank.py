@@ -83,7 +83,9 @@ class PRank(BaseRanker):
             mean, inverse_scale = folded.mean, folded.inverse_scale
         documents = (grades.astype(np.int64), np.repeat(weights, queries.sizes), mean, inverse_scale)
         rng, state = as_generator(self.random_state), new_state(queries.n_features, len(self.grades_))
-        watch = Watch(validation, given.callback, self.verbose, patience=self.patience, step="epoch")
+        watch = Watch(
+            *(validation, given.callback, self.verbose), patience=self.patience, step="epoch", total=self.epochs
+        )
         with watch.interruptible("PRank"):
             while len(watch.losses) < self.epochs and watch.reason is None:
                 visit_documents(rows_of(queries), rng.permutation(queries.n_documents), *documents, state)

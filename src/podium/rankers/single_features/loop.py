@@ -75,7 +75,7 @@ class BoostingLoop(Fields):
     ) -> tuple[list[Rule], Convergence]:
         """Return the rules, in the order they were chosen, and how the training ended."""
         patience = self.patience if self.early_stopping else None
-        watch = Watch(validation, callback, verbose, patience=patience, step="round")
+        watch = Watch(validation, callback, verbose, patience=patience, step="round", total=self.n_rounds)
         ensembles = [_Ensemble(queries)] if validation is None else [_Ensemble(queries), _Ensemble(validation.queries)]
         rules: list[Rule] = []
         with watch.interruptible("feature boosting"):

@@ -19,7 +19,7 @@ class Alternation(Watch):
     def __init__(
         self, max_iter: int, tol: float, verbose: int, validation: Validation | None = None, callback: Any = None
     ) -> None:
-        super().__init__(validation, callback, verbose, step="iteration")
+        super().__init__(validation, callback, verbose, step="iteration", total=max_iter)
         self._judging, self.max_iter, self.tol = validation, max_iter, tol
 
     def ends_with(self, model: FactorModel, objective: float) -> bool:

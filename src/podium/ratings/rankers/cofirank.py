@@ -58,7 +58,7 @@ class CoFiRank(IterativeRatingRanker):
     random_state : int, optional
         Seed of the initial factors.
     verbose : int
-        1 prints one line per round.
+        1 shows the progress, in a terminal and in notebooks as a bar, elsewhere as lines; 2 prints lines.
 
     Examples
     --------

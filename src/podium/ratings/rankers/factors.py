@@ -68,7 +68,7 @@ class FactorPreset(IterativeRatingRanker):
     random_state : int, optional
         The same number gives the same bits, whatever the number of threads.
     verbose : int
-        1 prints one line per iteration.
+        1 shows the progress, in a terminal and in notebooks as a bar, elsewhere as lines; 2 prints lines.
     """
 
     n_factors: int = count(10, at_least=0)

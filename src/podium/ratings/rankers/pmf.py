@@ -37,7 +37,7 @@ class PMF(IterativeRatingRanker):
     random_state : int, optional
         Seed of the items' initial factors.
     verbose : int
-        1 prints one line per round.
+        1 shows the progress, in a terminal and in notebooks as a bar, elsewhere as lines; 2 prints lines.
 
     Attributes
     ----------
