@@ -30,7 +30,7 @@ extensions = [
     "mathml",
     "reference",
     "repository_links",
-    "validation",
+    "validation",  # numpydoc's checks: which hold for what, and why
     "sphinx_gallery.gen_gallery",
 ]
 exclude_patterns = ["_build", "_sphinx", "_templates", "gallery", "inventories"]
