@@ -12,7 +12,7 @@ import pytest
 import podium
 from podium.cli.main import build_parser
 
-from .pages import ELSEWHERE, NOT_RUN, ROOT, WITH_EXTRAS, all_pages, blocks, run, taken_for_granted
+from .pages import ELSEWHERE, GENERATED, NOT_RUN, ROOT, WITH_EXTRAS, all_pages, blocks, run, taken_for_granted
 
 PAGES = all_pages()
 WITH_CODE = [page for page, text in PAGES.items() if blocks(text, "python")]
@@ -38,6 +38,16 @@ def test_lists_of_pages_are_up_to_date() -> None:
 def test_blocks_in_lists_are_not_overlooked() -> None:
     """Code is found at the start of a line only."""
     assert [page for page, text in PAGES.items() if re.search(r"^[ >]+```python", text, re.MULTILINE)] == []
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_links_lead_to_files(page: str) -> None:
+    """As readers of the repository follow them; the site's build checks those of its pages, and their anchors."""
+    text = re.sub(r"^```.*?^```", "", PAGES[page], flags=re.DOTALL | re.MULTILINE)
+    links = re.findall(r"\]\(([^)#\s]+)(?:#[^)\s]*)?\)", text)
+    built = tuple((ROOT / "docs" / folder).as_posix() for folder in GENERATED)
+    paths = [((ROOT / page).parent / link).resolve() for link in links if "://" not in link]
+    assert [path for path in paths if not path.exists() and not path.as_posix().startswith(built)] == []
 
 
 # What stands for a number or a name in the overview of docs/cli.md.
