@@ -9,6 +9,7 @@ import sys
 import time
 from pathlib import Path
 
+import polars
 import pytest
 
 from podium.cli.main import main
@@ -134,9 +135,10 @@ def test_a_long_name(tmp_path) -> None:
     assert path.read_text() == "a"
 
 
-def test_a_full_disk_that_polars_meets_names_the_path(tmp_path):
-    """Its errors have a number only in their text."""
+@pytest.mark.parametrize("kind", [OSError, polars.exceptions.ComputeError])
+def test_a_full_disk_that_polars_meets_names_the_path(tmp_path, kind):
+    """Its errors have a number only in their text; writing CSV raises the first kind, Parquet the other."""
     with pytest.raises(OSError, match=r"\[Errno 28\] No space left on device: '.*data\.txt'"):  # noqa: SIM117
         with atomic_write(tmp_path / "data.txt"):
-            raise OSError("No space left on device (os error 28)")
+            raise kind("underlying IO error: No space left on device (os error 28)")
     assert list(tmp_path.iterdir()) == []

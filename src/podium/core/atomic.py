@@ -58,6 +58,8 @@ def atomic_write(path: str | os.PathLike[str], mode: str = "w") -> Iterator[IO[A
                 temporary.unlink()
         if isinstance(error, OSError) and error.filename in (None, str(temporary)):
             _name(error, path)
+        elif isinstance(error, Exception) and (number := _number_of_rust(error)):
+            raise OSError(number, os.strerror(number), str(path)) from error
         raise
 
 
@@ -71,12 +73,16 @@ def require_writable(path: str | os.PathLike[str]) -> None:
 
 def _name(error: OSError, path: Path) -> None:
     """Have an error say which file it is about: "No space left on device" does not say where."""
-    of_rust = _ERROR_OF_RUST.search(str(error)) if error.errno is None else None  # polars has the number in its text
-    if of_rust is not None:
-        error.errno = int(of_rust[1])
-        error.strerror = os.strerror(error.errno)
+    if error.errno is None and (number := _number_of_rust(error)):
+        error.errno, error.strerror = number, os.strerror(number)
     if error.errno is not None:
         error.filename = str(path)
+
+
+def _number_of_rust(error: Exception) -> int:
+    """Return the number of the system's error that polars has in its text; 0 if there is none."""
+    found = _ERROR_OF_RUST.search(str(error))
+    return int(found[1]) if found else 0
 
 
 def _sync_folder(folder: Path) -> None:
