@@ -1,9 +1,12 @@
 """What presets do without being told: sizes of trees, early stopping, means over seeds, features with heavy tails."""
 
+from inspect import signature
+
 import numpy as np
 import pytest
 
 import podium
+from podium.cli.main import build_parser
 from podium.experiments.plan.candidates import candidates
 from podium.experiments.run.carrying import carried_over
 from podium.export.portable import portable
@@ -47,6 +50,14 @@ def test_trees_stop_early_by_default_and_may_be_three_times_as_many(parts) -> No
 def test_methods_by_name_have_the_defaults_of_their_classes() -> None:
     for name, preset in (("lambdamart", podium.LambdaMART), ("gbdt", podium.GBDT), ("gbrank", podium.GBRank)):
         assert repr(METHODS[name].build()) == repr(preset())
+
+
+def test_train_and_compare_rescale_features_alike() -> None:
+    """Otherwise figures of the one would not be those of the other."""
+    usual = podium.ListNet().normalize
+    assert signature(podium.compare).parameters["normalize"].default == usual
+    for command in (["train", "data.txt", "--method", "listnet", "-o", "model.podium"], ["compare", "data.txt"]):
+        assert build_parser().parse_args(command).normalize == usual
 
 
 def test_repeats_are_the_mean_over_consecutive_seeds(parts, tmp_path) -> None:
