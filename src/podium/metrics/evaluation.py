@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from podium.core.later import polars
 from podium.core.parameters import require_choice
+from podium.core.showing.frames import as_kind
 from podium.metrics.definition import Metric, metric, names_its_convention
 from podium.metrics.significance import bootstrap_interval, paired_t_test, randomization_test
 
@@ -153,6 +155,29 @@ class Evaluation:
         intervals = {name: self.interval(name, level) for name in self.per_query}
         shown = {name: f"[{low:.4f}, {high:.4f}]" for name, (low, high) in intervals.items()}
         return self._render(f", mean and {100 * level:g} % bootstrap interval", shown)
+
+    def to_frame(self, kind: str = "pandas") -> Any:
+        """Return the values of each query as a frame.
+
+        Parameters
+        ----------
+        kind : {"polars", "pandas", "pyarrow"}
+            The package, which must be installed; pandas does not need pyarrow.
+
+        Returns
+        -------
+        polars.DataFrame, pandas.DataFrame or pyarrow.Table
+            One row per query: ``qid``, and one column per metric.
+
+        Examples
+        --------
+        >>> import podium
+        >>> podium.evaluate([0, 2, 1, 0], [2.0, 1.0, 2.0, 1.0], sizes=[2, 2], metrics=["mrr"]).to_frame()
+           qid  mrr
+        0    0  0.5
+        1    1  1.0
+        """
+        return as_kind(polars.DataFrame({"qid": self.qids, **self.per_query}), kind)
 
     def plot(self, metric: str | Metric | None = None, ax: Any = None) -> Any:
         """Draw the means of all metrics with their intervals; of one metric, a histogram of the queries' values.

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from podium.core.atomic import atomic_write
 from podium.core.user_objects import is_user_object
 from podium.experiments.plan.blending import BLEND
 from podium.experiments.plan.configuration import Configuration
@@ -301,25 +300,41 @@ class Comparison:
         """One row per trial of each search: parameters, seed, value on validation, seconds."""
         return frames.trials(self)
 
+    def to_frame(self, what: str = "per_query", kind: str = "pandas") -> Any:
+        """Return one of the frames above in another package's kind.
+
+        Parameters
+        ----------
+        what : {"table", "per_query", "trials"}
+            Which of them.
+        kind : {"polars", "pandas", "pyarrow"}
+            The package, which must be installed; pandas needs no pyarrow.
+
+        Returns
+        -------
+        polars.DataFrame, pandas.DataFrame or pyarrow.Table
+        """
+        return frames.to_frame(self, what, kind)
+
     def to_dict(self) -> dict[str, Any]:
         """Return configuration and table as JSON-like values."""
         return frames.as_dict(self)
 
     def to_markdown(self, path: str | Path | None = None) -> str:
         """Return the table as Markdown, with its convention and protocol; also write it to ``path``."""
-        return _written(markdown(self), path)
+        return frames.written(markdown(self), path)
 
     def to_csv(self, path: str | Path | None = None) -> str:
         """Return the table as CSV; also write it to ``path``."""
-        return _written(self.table().write_csv(), path)
+        return frames.written(self.table().write_csv(), path)
 
     def to_latex(self, path: str | Path | None = None) -> str:
         """Return the table as LaTeX (booktabs); also write it to ``path``."""
-        return _written(latex(self), path)
+        return frames.written(latex(self), path)
 
     def to_html(self, path: str | Path | None = None) -> str:
         """Return the report, one self-contained page; also write it to ``path``."""
-        return _written(page(self), path)
+        return frames.written(page(self), path)
 
     def save(self, folder: str | Path) -> None:
         """Write tables, values of each query, trials, each method's scores as a TREC run, and the report."""
@@ -327,8 +342,8 @@ class Comparison:
         self.to_csv(folder / "results.csv")
         self.to_markdown(folder / "table.md")
         self.to_latex(folder / "table.tex")
-        _written(self.per_query.write_csv(), folder / "per_query.csv")
-        _written(self.trials.write_csv(), folder / "trials.csv")
+        frames.written(self.per_query.write_csv(), folder / "per_query.csv")
+        frames.written(self.trials.write_csv(), folder / "trials.csv")
         write_runs(self, folder / "runs")
         self.to_html(folder / "report.html")
 
@@ -383,10 +398,3 @@ class Comparison:
         folds = np.repeat(np.arange(len(sizes)), sizes)[defined]
         n_defined = np.bincount(folds)
         return len(folds) / (np.count_nonzero(n_defined) * n_defined[folds])
-
-
-def _written(text: str, path: str | Path | None) -> str:
-    if path is not None:
-        with atomic_write(path) as file:
-            file.write(text)
-    return text

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from podium.core.atomic import atomic_write
 from podium.core.later import polars
+from podium.core.parameters import require_choice
+from podium.core.showing.frames import as_kind
 from podium.experiments.result.summary import MethodSummary, format_parameters
 
 if TYPE_CHECKING:
@@ -77,6 +81,21 @@ def trials(comparison: Comparison) -> polars.DataFrame:
         for number, trial in enumerate(result.trials)
     ]
     return polars.DataFrame(rows, infer_schema_length=None)
+
+
+def to_frame(comparison: Comparison, what: str, kind: str) -> Any:
+    """Return the frame of this name as a frame of this kind."""
+    made = {"table": table, "per_query": per_query, "trials": trials}
+    require_choice("what", what, tuple(made))
+    return as_kind(made[what](comparison), kind)
+
+
+def written(text: str, path: str | Path | None) -> str:
+    """Return the text; write it to the path as well, if there is one."""
+    if path is not None:
+        with atomic_write(path) as file:
+            file.write(text)
+    return text
 
 
 def as_dict(comparison: Comparison) -> dict[str, Any]:
