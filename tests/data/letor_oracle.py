@@ -59,7 +59,9 @@ def read_strictly(text: bytes) -> list[tuple[float, dict[int, float]]] | None:
         features: dict[int, float] = {}
         for token in tokens[1:]:
             index, _, value = token.partition(b":")
-            if not index.isdigit() or not _NUMBER.match(value) or not 0 < int(index) < 2**31 or int(index) in features:
+            if not index.isdigit() or len(index.lstrip(b"0")) > 10:  # int() refuses thousands of digits
+                return None
+            if not _NUMBER.match(value) or not 0 < int(index) < 2**31 or int(index) in features:
                 return None
             features[int(index)] = float(value)
         rows.append((float(label), features))
