@@ -16,6 +16,7 @@ IMAGES = ROOT / "docs" / "images"
 
 ROOMS = {
     "cli": "one file per command; cli/ratings/",
+    "mlflow": "results in runs of MLflow",
     "optuna": "pruning of Optuna's trials",
     "dask": "queries and ratings on a cluster, and what runs beside them (needs Dask)",
     "ratings": "collaborative filtering: data, splits, factors, rankers, comparisons",

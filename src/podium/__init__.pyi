@@ -5,6 +5,7 @@ from podium import data as data
 from podium import experiments as experiments
 from podium import losses as losses
 from podium import metrics as metrics
+from podium import mlflow as mlflow
 from podium import models as models
 from podium import optuna as optuna
 from podium import rankers as rankers
@@ -162,6 +163,7 @@ __all__ = [
     "make_search_results",
     "metric",
     "metrics",
+    "mlflow",
     "models",
     "optuna",
     "rankers",

@@ -309,10 +309,6 @@ class Comparison:
             Which of them.
         kind : {"polars", "pandas", "pyarrow"}
             The package, which must be installed; pandas needs no pyarrow.
-
-        Returns
-        -------
-        polars.DataFrame, pandas.DataFrame or pyarrow.Table
         """
         return frames.to_frame(self, what, kind)
 
