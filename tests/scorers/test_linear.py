@@ -10,6 +10,7 @@ from scipy.optimize import approx_fprime
 import podium
 from podium.scorers import Linear, LinearModel
 from podium.scorers.base import StartOptions
+from podium.scorers.linear.scorer import score_documents
 from podium.scorers.standardization import Standardization
 
 
@@ -33,6 +34,17 @@ def test_scores_are_those_of_the_weighted_sum_however_features_are_stored(querie
         scores = LinearModel.from_coefficients(coef, 0.25).scores(form)
         assert scores.dtype == np.float64
         np.testing.assert_allclose(scores, expected, rtol=1e-12)
+
+
+def test_what_is_compiled_can_be_kept_on_disk(queries) -> None:
+    """Numba refuses to keep what depends on an address of this process, and every process would compile it again."""
+    for form in _forms(queries):
+        model = LinearModel.from_coefficients(np.ones(7))
+        model.scores(form)
+        model.forward(form)[1](np.ones(form.n_documents))
+    assert score_documents.overloads  # the other is compiled unless a C function with it inside is on disk already
+    compiled = [*score_documents.overloads.values(), *LinearModel.kernels.backward.overloads.values()]
+    assert not any(made.library.has_dynamic_globals for made in compiled)
 
 
 @pytest.mark.parametrize("intercept", [False, True])

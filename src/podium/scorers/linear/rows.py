@@ -109,36 +109,40 @@ def _dot(row: np.ndarray, coef: np.ndarray) -> float:
 
 
 @njit(error_model="numpy")
-def _dense_row(rows: np.ndarray, i: int) -> np.ndarray:
-    return rows[i]
-
-
-@njit(error_model="numpy")
 def _indexed_row(rows: Any, i: int) -> np.ndarray:
     return rows.features[rows.numbers[i]]
 
 
+def _row(rows: Any, i: int) -> np.ndarray:
+    """Return a row of a matrix, or of one that others share."""
+    raise NotImplementedError("for compiled code only")
+
+
+# By type, not by a function as an argument: Numba cannot keep on disk what is compiled with one.
+@overload(_row, strict=False)  # type: ignore[untyped-decorator]
+def _row_by_type(rows: Any, i: Any) -> Any:
+    return (lambda rows, i: rows[i]) if isinstance(rows, types.Array) else (lambda rows, i: _indexed_row(rows, i))
+
+
 @njit(error_model="numpy")
-def _score_dense(
-    rows: Any, row: Any, start: int, stop: int, coef: np.ndarray, intercept: float, out: np.ndarray
-) -> None:
+def _score_dense(rows: Any, start: int, stop: int, coef: np.ndarray, intercept: float, out: np.ndarray) -> None:
     for i in range(stop - start):
-        out[i] = _dot(row(rows, start + i), coef) + intercept
+        out[i] = _dot(_row(rows, start + i), coef) + intercept
 
 
 @njit(fastmath=REORDER, error_model="numpy")
-def _add_dense(rows: Any, row: Any, start: int, stop: int, weights: np.ndarray, out: np.ndarray) -> None:
+def _add_dense(rows: Any, start: int, stop: int, weights: np.ndarray, out: np.ndarray) -> None:
     n = stop - start
     whole = n - n % 4
     # Four rows at a time: `out` is then loaded and stored once for four rows, which halves the time.
     for i in range(0, whole, 4):
         at = start + i
-        a, b, c, d = row(rows, at), row(rows, at + 1), row(rows, at + 2), row(rows, at + 3)
+        a, b, c, d = _row(rows, at), _row(rows, at + 1), _row(rows, at + 2), _row(rows, at + 3)
         wa, wb, wc, wd = weights[i], weights[i + 1], weights[i + 2], weights[i + 3]
         for j in range(len(out)):
             out[j] += (wa * a[j] + wb * b[j]) + (wc * c[j] + wd * d[j])
     for i in range(whole, n):
-        a, wa = row(rows, start + i), weights[i]
+        a, wa = _row(rows, start + i), weights[i]
         for j in range(len(out)):
             out[j] += wa * a[j]
 
@@ -226,7 +230,7 @@ def _score_changed(
     for first in range(start, stop, _AT_ONCE):
         n = min(_AT_ONCE, stop - first)
         write(rows, first, first + n, block)
-        _score_dense(block, _dense_row, 0, n, coef, intercept, out[first - start : first - start + n])
+        _score_dense(block, 0, n, coef, intercept, out[first - start : first - start + n])
 
 
 @njit(error_model="numpy")
@@ -235,7 +239,7 @@ def _add_changed(rows: Any, write: Any, start: int, stop: int, weights: np.ndarr
     for first in range(start, stop, _AT_ONCE):
         n = min(_AT_ONCE, stop - first)
         write(rows, first, first + n, block)
-        _add_dense(block, _dense_row, 0, n, weights[first - start : first - start + n], out)
+        _add_dense(block, 0, n, weights[first - start : first - start + n], out)
 
 
 @njit(error_model="numpy")
@@ -286,11 +290,11 @@ def _add_by_type(rows: Any, start: Any, stop: Any, weights: Any, out: Any) -> An
 
 
 def _by_type(rows: Any, dense: Any, changed: Any, sparse: Any, logged_sparse: Any) -> tuple[Any, Any]:
-    """Return which of the functions is for rows of this Numba type, and what it reads or changes them by."""
+    """Return which of the functions is for rows of this Numba type, and what it changes them by."""
     if isinstance(rows, types.Array):
-        return dense, _dense_row
+        return dense, None
     if not isinstance(rows, types.BaseNamedTuple):
         return sparse, None
     if rows.instance_class is LoggedSparseRows:
         return logged_sparse, None
-    return (dense, _indexed_row) if rows.instance_class is IndexedRows else (changed, _WRITE[rows.instance_class])
+    return (dense, None) if rows.instance_class is IndexedRows else (changed, _WRITE[rows.instance_class])
