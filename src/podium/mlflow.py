@@ -36,11 +36,12 @@ def log(result: Any, *, prefix: str = "") -> None:
 
     Examples
     --------
-    In a program that has results::
+    In a program that has results (the tests do this with a store of files):
 
-        with mlflow.start_run():
-            podium.mlflow.log(ranker)
-            podium.mlflow.log(podium.evaluate(test, ranker.predict(test)), prefix="test_")
+    >>> import mlflow, podium.mlflow  # doctest: +SKIP
+    >>> with mlflow.start_run():  # doctest: +SKIP
+    ...     podium.mlflow.log(ranker)
+    ...     podium.mlflow.log(podium.evaluate(test, ranker.predict(test)), prefix="test_")
     """
     mlflow = required("mlflow", "podium-rank[mlflow]", "logging to MLflow")
     if isinstance(result, Comparison):
