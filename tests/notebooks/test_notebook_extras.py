@@ -19,7 +19,7 @@ def test_the_page_runs_as_a_notebook_and_its_results_show_themselves(tmp_path):
     NotebookClient(notebook, timeout=300, kernel_name="python3", resources={"metadata": {"path": tmp_path}}).execute()
     shown = {first_words(cell.source): outputs(cell) for cell in notebook.cells}
     (compared,) = (cell for cell in notebook.cells if first_words(cell.source) == "comparison")
-    assert re.match(r"\d+ done in \d+ s(\n|$)", compared.outputs[0].data["text/plain"])  # the bar, in its last state
+    assert re.match(r"\d+ done in \d+ (s|min)(\n|$)", compared.outputs[0].data["text/plain"])  # the bar, in its last state
     pages = {name: found["text/html"] for name, found in shown.items() if "text/html" in found}
     assert "Queries: 40 queries" in pages["queries"]
     assert all(f"<th>{method}</th>" in pages["comparison"] for method in ("quiet", "regression", "best-feature"))
@@ -42,7 +42,8 @@ def first_words(source: str) -> str:
 def outputs(cell: nbformat.NotebookNode) -> dict[str, str]:
     """Return what a cell shows by kind; nothing warns but Optuna's progress bar, which misses a package."""
     found: dict[str, str] = {}
+    expected = "TqdmWarning", "compiling, first run only"  # the latter where kernels are not in the cache yet
     for output in cell.outputs:
-        assert output.get("name") != "stderr" or "TqdmWarning" in output["text"], output["text"]
+        assert output.get("name") != "stderr" or any(text in output["text"] for text in expected), output["text"]
         found |= output.get("data", {})
     return found
