@@ -19,7 +19,7 @@ def test_the_page_runs_as_a_notebook_and_its_results_show_themselves(tmp_path):
     NotebookClient(notebook, timeout=300, kernel_name="python3", resources={"metadata": {"path": tmp_path}}).execute()
     shown = {first_words(cell.source): outputs(cell) for cell in notebook.cells}
     (compared,) = (cell for cell in notebook.cells if first_words(cell.source) == "comparison")
-    assert re.match(r"\d+ done in \d+ (s|min)(\n|$)", compared.outputs[0].data["text/plain"])  # the bar, in its last state
+    assert re.match(r"\d+ done in \d+ (s|min)(\n|$)", compared.outputs[0].data["text/plain"])  # the bar at its end
     pages = {name: found["text/html"] for name, found in shown.items() if "text/html" in found}
     assert "Queries: 40 queries" in pages["queries"]
     assert all(f"<th>{method}</th>" in pages["comparison"] for method in ("quiet", "regression", "best-feature"))
