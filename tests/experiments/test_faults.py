@@ -70,13 +70,13 @@ def test_a_folder_that_cannot_be_written_is_named_and_nobody_else_is_blamed(quer
 
 
 def test_a_disk_that_is_full_for_the_tables_keeps_the_run(queries, tmp_path, monkeypatch):
-    from podium.experiments.result import comparison
+    from podium.experiments.result import frames
 
     def no_space(path):
         raise OSError(28, "No space left on device", str(path))
 
     with monkeypatch.context() as patch:
-        patch.setattr(comparison, "atomic_write", no_space)
+        patch.setattr(frames, "atomic_write", no_space)
         with pytest.raises(OSError, match="No space left"):
             run(queries, tmp_path)
     listener = Counting()
