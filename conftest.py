@@ -16,6 +16,62 @@ NEEDING_EXTRAS = {HERE / "tests" / "engines", HERE / "tests" / "dask", HERE / "s
 # Some cases of these need PyTorch and are skipped without it, so the files are run both ways.
 RUN_BOTH_WAYS = ("test_function",)
 
+# Of `make test`, the files that take seconds, most of them of compiling: contracts over all losses and rankers, worker
+# processes, a browser. Their tests are marked slow, and `make test-quick` leaves them out.
+SLOW = {
+    "cli/test_compare.py",
+    "cli/test_demo.py",
+    "cli/test_train_selection.py",
+    "data/test_decimals.py",
+    "data/test_indexed.py",
+    "data/test_letor.py",
+    "data/test_letor_errors.py",
+    "experiments/test_auto.py",
+    "experiments/test_blend.py",
+    "experiments/test_code.py",
+    "experiments/test_compare.py",
+    "experiments/test_faults.py",
+    "experiments/test_large.py",
+    "experiments/test_ohsumed.py",
+    "experiments/test_own_parts.py",
+    "experiments/test_progress.py",
+    "experiments/test_rehearsal.py",
+    "experiments/test_report.py",
+    "experiments/test_report_browser.py",
+    "experiments/test_runs.py",
+    "experiments/test_search.py",
+    "experiments/test_store.py",
+    "experiments/test_workers.py",
+    "files/test_saving.py",
+    "fuzz/test_fuzz.py",
+    "losses/test_cofirank.py",
+    "losses/test_function.py",
+    "losses/test_given_pairs.py",
+    "losses/test_listnet.py",
+    "losses/test_pmop_variants.py",
+    "losses/test_structrank_functions.py",
+    "metrics/test_own.py",
+    "numerics/test_compiling.py",
+    "numerics/test_crossing.py",
+    "numerics/test_loop.py",
+    "numerics/test_pair_grid.py",
+    "numerics/trees/test_evaluate.py",
+    "rankers/test_explain.py",
+    "rankers/test_logarithms.py",
+    "rankers/test_rescaling.py",
+    "rankers/test_sklearn.py",
+    "serving/test_processes.py",
+    "serving/test_serving.py",
+    "test_docstrings.py",
+    "test_extension_points.py",
+    "test_loss_contract.py",
+    "test_pages.py",
+    "test_places_in_memory.py",
+    "test_ranker_behavior.py",
+    "test_row_order_contract.py",
+    "test_scorer_contract.py",
+}
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--extras", action="store_true", help="run only the tests that need optional packages or engines")
@@ -31,6 +87,15 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
         NEEDING_EXTRAS & set(collection_path.parents)
     )
     return True if needs_extras != config.getoption("--extras") else None
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    slow = {HERE / "tests" / name for name in SLOW}
+    if missing := [path.name for path in slow if not path.is_file()]:
+        raise pytest.UsageError(f"conftest.py lists files as slow that are not there: {', '.join(missing)}")
+    for item in items:
+        if item.path in slow:
+            item.add_marker(pytest.mark.slow)
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
