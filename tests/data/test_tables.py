@@ -214,3 +214,26 @@ def test_names_of_columns_are_no_patterns(ending, tmp_path):
     queries = read_table(path)
     assert queries.feature_names == ("ab", "*", "^a.*$")
     assert queries.features.tolist() == [[1.0, 3.0, 5.0], [2.0, 4.0, 6.0]]
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ('qid,label,f\n1,0,2\n1,1,"7,"5",6\n5",6\n', 3),
+        ('qid,label,f\n1,0,"2"3\n', 2),
+        ('qid,label,f\n1,0,"2\n1,1,3\n', 2),
+    ],
+)
+def test_a_field_that_goes_on_after_its_quotes_is_refused(tmp_path, text, line):
+    path = tmp_path / "table.csv"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=rf"table\.csv:{line}: .*quotation marks"):
+        read_table(path)
+
+
+def test_quotation_marks_where_they_are_certain(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text('"qid",label,title,f\r\n"1",0,"a ""b"", c\nd",2\r\n1,1,5" by 7",3\r\n')
+    queries = read_table(path, ignore=["title"])
+    assert queries.labels.tolist() == [0, 1]
+    assert queries.features.ravel().tolist() == [2, 3]

@@ -215,6 +215,26 @@ def require_line_ends(path: FilePath, content: bytes, lines_before: int = 0) -> 
             raise ValueError(f"{path}:{line}: a carriage return within the line; end lines with newlines, or quote it")
 
 
+def require_whole_quotes(path: FilePath, content: bytes, separator: str, lines_before: int = 0) -> None:
+    """Raise ValueError, naming the line, for a field in quotes that goes on after them, or is not closed.
+
+    Where such a field ends, and so how many rows there are, would depend on the reader.
+    """
+    if b'"' not in content:
+        return
+    between = re.escape(separator.encode())
+    field = rb'(?<![^%b\n])"(?:[^"]++|"")*+"(?![^%b\r\n])' % (between, between)
+    within = rb'(?<=[^%b\n])"' % between  # a quotation mark that is part of a text without quotes
+    whole = re.match(rb'(?:[^"]++|%b|%b)*+' % (field, within), content)
+    end = whole.end() if whole else 0
+    if end < len(content):
+        line = lines_before + content.count(NEWLINE, 0, end) + 1
+        raise ValueError(
+            f"{path}:{line}: a field in quotation marks that goes on after them or is not closed; "
+            'write a mark within quoted text twice ("")'
+        )
+
+
 def not_utf8(where: str, byte: int) -> ValueError:
     """Return the error for text in another encoding, whose ids could not be told apart for certain."""
     return ValueError(f"{where}: not UTF-8 text (byte 0x{byte:02x}); convert the file, for example with iconv")

@@ -26,6 +26,7 @@ from podium.data.io.files import (
     flat_paths,
     read_bytes,
     require_line_ends,
+    require_whole_quotes,
     writing,
 )
 from podium.data.io.parquet import MAGIC, ParquetFile, read_parquet
@@ -309,6 +310,7 @@ def read_csv(
     """Return the table in the content of a CSV file, header included, which may begin after so many lines of it."""
     separator, names = header
     require_line_ends(path, content, lines_before)
+    require_whole_quotes(path, content, separator, lines_before)
     # Ids are text: read as numbers, "007" and "7" would be one.
     overrides = {name: pl.String for name in names if id_columns is None or name in id_columns}
     try:
