@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from numba import types
 from scipy import sparse
 from scipy.optimize import approx_fprime
 
@@ -43,8 +44,10 @@ def test_what_is_compiled_can_be_kept_on_disk(queries) -> None:
         model.scores(form)
         model.forward(form)[1](np.ones(form.n_documents))
     assert score_documents.overloads  # the other is compiled unless a C function with it inside is on disk already
-    compiled = [*score_documents.overloads.values(), *LinearModel.kernels.backward.overloads.values()]
-    assert not any(made.library.has_dynamic_globals for made in compiled)
+    compiled = [*score_documents.overloads.items(), *LinearModel.kernels.backward.overloads.items()]
+    for signature, made in compiled:
+        if not any(isinstance(each, types.BaseNamedTuple) for each in signature):  # rows that are changed when read
+            assert not made.library.has_dynamic_globals, signature
 
 
 @pytest.mark.parametrize("intercept", [False, True])
