@@ -16,22 +16,26 @@ NEEDING_EXTRAS = {HERE / "tests" / "engines", HERE / "tests" / "dask", HERE / "s
 # Some cases of these need PyTorch and are skipped without it, so the files are run both ways.
 RUN_BOTH_WAYS = ("test_function",)
 
-# Of `make test`, the files that take seconds, most of them of compiling: contracts over all losses and rankers, worker
-# processes, a browser. Their tests are marked slow, and `make test-quick` leaves them out.
+# Of `make test`, the files that take a second or more, most of it compiling: contracts over all losses and rankers,
+# worker processes, a browser. Their tests are marked slow, and `make test-quick` leaves them out.
 SLOW = {
     "cli/test_compare.py",
     "cli/test_demo.py",
     "cli/test_train_selection.py",
+    "core/test_random_state.py",
     "data/test_decimals.py",
     "data/test_indexed.py",
     "data/test_letor.py",
+    "data/test_letor_damaged.py",
     "data/test_letor_errors.py",
     "experiments/test_auto.py",
     "experiments/test_blend.py",
     "experiments/test_code.py",
     "experiments/test_compare.py",
+    "experiments/test_explaining.py",
     "experiments/test_faults.py",
     "experiments/test_large.py",
+    "experiments/test_notebook.py",
     "experiments/test_ohsumed.py",
     "experiments/test_own_parts.py",
     "experiments/test_progress.py",
@@ -41,6 +45,7 @@ SLOW = {
     "experiments/test_runs.py",
     "experiments/test_search.py",
     "experiments/test_store.py",
+    "experiments/test_telling.py",
     "experiments/test_workers.py",
     "files/test_saving.py",
     "fuzz/test_fuzz.py",
@@ -53,13 +58,20 @@ SLOW = {
     "metrics/test_own.py",
     "numerics/test_compiling.py",
     "numerics/test_crossing.py",
+    "numerics/test_elementary.py",
     "numerics/test_loop.py",
     "numerics/test_pair_grid.py",
+    "numerics/test_subset_sampling.py",
     "numerics/trees/test_evaluate.py",
+    "probabilities/test_distributions.py",
+    "rankers/test_boltzrank.py",
     "rankers/test_explain.py",
+    "rankers/test_feature_boosting.py",
     "rankers/test_logarithms.py",
     "rankers/test_rescaling.py",
     "rankers/test_sklearn.py",
+    "ratings/test_compare.py",
+    "scorers/test_own_scorer.py",
     "serving/test_processes.py",
     "serving/test_serving.py",
     "test_docstrings.py",
@@ -67,9 +79,11 @@ SLOW = {
     "test_loss_contract.py",
     "test_pages.py",
     "test_places_in_memory.py",
+    "test_public_names.py",
     "test_ranker_behavior.py",
     "test_row_order_contract.py",
     "test_scorer_contract.py",
+    "training/test_restarts.py",
 }
 
 
