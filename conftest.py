@@ -16,8 +16,8 @@ NEEDING_EXTRAS = {HERE / "tests" / "engines", HERE / "tests" / "dask", HERE / "s
 # Some cases of these need PyTorch and are skipped without it, so the files are run both ways.
 RUN_BOTH_WAYS = ("test_function",)
 
-# Of `make test`, the files that take a second or more, most of it compiling: contracts over all losses and rankers,
-# worker processes, a browser. Their tests are marked slow, and `make test-quick` leaves them out.
+# Files that take `make test` a second or more each, mostly to compile: contracts over all losses and rankers, worker
+# processes, a browser. Their tests are marked slow, and `make test-quick` leaves them out.
 SLOW = {
     "cli/test_compare.py",
     "cli/test_demo.py",

@@ -96,7 +96,7 @@ def test_every_public_name_has_a_docstring_with_an_example(homes: dict[str, str]
 
 
 def test_every_public_method_has_a_docstring(homes: dict[str, str]) -> None:
-    """Of its own, or of the method that it overrides."""
+    """A method may have its own, or inherit that of the method it overrides."""
     without = []
     for path, module in homes.items():
         node = definition(module, path.rpartition(".")[2])

@@ -36,7 +36,7 @@ def fitted_films(data: Data, n: int, method: str, seed: int) -> dict[str, Any]:
 
     def fit(ratings: podium.Ratings, share: float) -> Any:
         made = podium.FactorRanker(LOSSES[method], random_state=seed)
-        usual = 2.0 if method in ("PMOP", "Plackett-Luce") else 0.05
+        usual, _ = made._penalties()
         return made.set_params(regularization=share * usual).fit(ratings)
 
     def judged(ranker: Any, ratings: podium.Ratings, metrics: tuple[str, ...]) -> dict[str, np.ndarray]:
