@@ -58,8 +58,8 @@ BEST: dict[str, tuple[Build, dict[str, list[Any]]]] = {
     "popularity": (podium.GlobalRanking, {}),
     "PMF": (podium.PMF, {"l2": [5.0, 9.0, 15.0]}),
     "CoFiRank": (podium.CoFiRank, {"regularization": [3.0, 10.0, 30.0]}),
-    "PL factors": (podium.PlackettLuceFactors, {"regularization": [2.0, 4.0, 8.0], "bias_regularization": [1.0, 3.0]}),
-    "PMOP-FD factors": (podium.PMOPFactors, {"regularization": [2.0, 4.0, 8.0], "bias_regularization": [1.0, 3.0]}),
+    "PL factors": (lambda: podium.PlackettLuceFactors(random_state=0), {}),
+    "PMOP-FD factors": (lambda: podium.PMOPFactors(random_state=0), {}),
     "PMOP-FD on priors and own": (
         lambda **given: podium.PMOPFactors(priors="standard", bias_regularization=20.0, **given),
         {"n_factors": [0, 5], "regularization": [2.5]},

@@ -1,6 +1,6 @@
 """Measure all methods and write the results pages: ``make reproduce``.
 
-    python tools/reproduce.py [--quick] [--jobs N] [--seeds N] [--methods A,B,…] [--only ohsumed|movielens]
+    python tools/reproduce.py [--quick] [--jobs N] [--seeds N] [--methods A,B,…] [--only PART]
 
 Data are read from $PODIUM_DATA or ../shared/data: ohsumed/ (LETOR 2.0) and, if present, movielens-100k/. Finished
 trials are stored in podium-runs/: after an interruption, the same command resumes. ``--quick`` runs a few
@@ -34,7 +34,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--jobs", type=int, help="worker processes (default: one per core)")
     parser.add_argument("--seeds", type=int, default=3, help="seeds for methods that depend on one (default: 3)")
     parser.add_argument("--methods", help="names of methods (default: all that `podium methods` lists, and variants)")
-    parser.add_argument("--only", choices=("ohsumed", "movielens"), help="only this data set")
+    parts = ("ohsumed", "movielens", "given-n", "catalogue", "studies")
+    parser.add_argument("--only", choices=parts, help="only this part")
     parser.add_argument("--out", type=Path, help="folder of the runs (default: podium-runs/reproduce)")
     options = parser.parse_args(argv)
     data = find_data()
@@ -42,10 +43,20 @@ def main(argv: Sequence[str] | None = None) -> int:
         print("reproduce: no data found: set PODIUM_DATA to the folder that contains ohsumed/", file=sys.stderr)
         return 2
     runs = options.out or ROOT / "podium-runs" / ("reproduce-quick" if options.quick else "reproduce")
-    if options.only != "movielens":
+    if options.only in (None, "ohsumed"):
         reproduce_ohsumed(data / "ohsumed", runs / "ohsumed", options)
-    if options.only != "ohsumed" and (data / "movielens-100k").is_dir():
-        reproduce_movielens(data / "movielens-100k", runs / "movielens", options)
+    films = data / "movielens-100k"
+    for part in ("movielens", "given-n", "catalogue"):
+        if options.only in (None, part) and films.is_dir():
+            import ratings_pages
+
+            ratings_pages.PARTS[part](films, runs / part, options)
+    if options.only in (None, "studies") and any((films / name).exists() for name in ("u.item", "u.item.gz")):
+        import ratings_studies
+
+        root = runs if options.quick else ROOT
+        page = root / "docs" / "results" / "cold-start.md"
+        ratings_studies.study(films, runs / "studies", page, quick=options.quick)
     return 0
 
 
@@ -86,25 +97,6 @@ def reproduce_ohsumed(data: Path, out: Path, options: argparse.Namespace) -> Non
         write(readme, replaced(readme.read_text("utf-8"), readme_part(comparison, today)))
 
 
-def reproduce_movielens(data: Path, out: Path, options: argparse.Namespace) -> None:
-    """Compare rankers of ratings, trained on 10, 20 and 50 ratings per user."""
-    from podium.cli.output import Reporter
-    from podium.experiments import Comparison
-    from podium.ratings.compare import compare_ratings
-
-    file = next(path for path in (data / "u.data", data / "u.data.gz") if path.exists())
-    with Reporter(quiet=False, folder=out) as reporter:
-        if options.quick:
-            found = compare_ratings(file, [], n=10, replicates=1, out=out, jobs=options.jobs, progress=reporter)
-        else:
-            found = compare_ratings(file, out=out, jobs=options.jobs, progress=reporter)
-    comparisons = {n: Comparison.load(comparison.folder) for n, comparison in found.items() if comparison.folder}
-    for comparison in comparisons.values():
-        print(comparison)
-    root = out if options.quick else ROOT
-    write(root / "docs" / "results" / "movielens.md", movielens_page(comparisons, datetime.date.today()))
-
-
 def ohsumed_page(comparison: Comparison, today: datetime.date) -> str:
     """Return the results page: tables, the pick, tests, and what is needed to reproduce them."""
     from podium.experiments.result.table import markdown
@@ -127,24 +119,6 @@ def ohsumed_page(comparison: Comparison, today: datetime.date) -> str:
             *context(comparison, comparison.published),
         ]
     )
-
-
-def movielens_page(comparisons: dict[int, Comparison], today: datetime.date) -> str:
-    """Return the results page on ratings, with one section per number of training ratings."""
-    from podium.experiments.result.table import markdown
-
-    lines = [
-        "# All rankers of ratings on MovieLens 100K",
-        "",
-        "Written by `make reproduce`; all figures are computed.",
-        "",
-    ]
-    for n, comparison in comparisons.items():
-        _, _, table = markdown(comparison).partition("\n")
-        lines += [f"## {n} training ratings per user", "", when_and_where(comparison, today), table]
-        own = [part for part in comparison.published if f" {n} training" in part.title]
-        lines += [line.replace("## ", "### ", 1) for line in (*tests(comparison), *context(comparison, own))]
-    return "\n".join(lines)
 
 
 def when_and_where(comparison: Comparison, today: datetime.date) -> str:

@@ -4,7 +4,7 @@ From ratings to recommendations
 
 Nobody tells the ranker what a film is about: it sees only who gave how many stars. We invent thirty films of three
 kinds and viewers with tastes, learn two factors per film from their stars, and look at the map that comes out. Then a
-newcomer rates three films and is recommended others.
+newcomer rates some films and is shown a page of others, with the reasons.
 """
 
 # %%
@@ -57,7 +57,8 @@ for name, other in {"PMOP, two factors": ranker, "mean stars of a film": podium.
     quality = podium.evaluate_ratings(other, test, metrics=["ndcg@5"]).mean["ndcg@5"]
     print(f"{name:22} NDCG@5 (standard) on the other films: {quality:.3f}")
 
-newcomer = ranker.fold_in(items=["Perihelion", "Fathom", "Burnt Sugar"], values=[5, 2, 2])
+known = {"Perihelion": 5, "Fathom": 4, "Red Gravity": 4, "Harbor Lights": 3, "Burnt Sugar": 2, "Knives Down": 1}
+newcomer = ranker.fold_in(items=list(known), values=list(known.values()))
 recommended = ranker.recommend(newcomer, n=5).items.tolist()
 print("for a newcomer who likes Perihelion:", ", ".join(recommended))
 
@@ -79,5 +80,42 @@ plt.show()
 
 # %%
 # The three kinds are three heaps on the map, although nobody named them: viewers who like one film of a kind like the
-# others. Three ratings are enough to turn the newcomer's taste toward one of the heaps, and on films that viewers had
-# not rated yet two factors rank better than the mean of everybody's stars.
+# others. Six ratings are enough to turn the newcomer's taste toward space with a little sea, and on films that viewers
+# had not rated yet two factors rank better than the mean of everybody's stars.
+
+# %%
+# A page with reasons
+# -------------------
+#
+# Why these films? :meth:`podium.FactorRanker.explain` leaves out each of the newcomer's ratings in turn, folds the
+# newcomer in again and tells what that changes: a bar to the right is a rating that speaks for the film.
+
+color_of = dict(zip(titles.tolist(), np.repeat(["C0", "C3", "C2"], 10), strict=True))
+best = ranker.recommend(newcomer, n=4)
+reasons = [ranker.explain(newcomer, title).reasons for title in best.items]
+widest = max(abs(reason.contribution) for row in reasons for reason in row)
+
+figure, axes = plt.subplots(4, 1, figsize=(8, 9), sharex=True, layout="constrained")
+for place, (ax, title, row) in enumerate(zip(axes, best.items, reasons, strict=True), 1):
+    names = [f"{reason.item}  {'★' * int(reason.rating):☆<5}" for reason in row]
+    values = [reason.contribution for reason in row]
+    ax.barh(names, values, color=[color_of[reason.item] for reason in row], height=0.7)
+    ax.axvline(0, color="0.5", linewidth=0.8)
+    ax.invert_yaxis()
+    ax.set_xlim(-1.1 * widest, 1.1 * widest)
+    ax.set_title(f"{place}. {title}", loc="left", color=color_of[title], fontweight="bold")
+    ax.tick_params(axis="y", length=0)
+    ax.spines[["top", "right", "left"]].set_visible(False)
+axes[-1].set_xlabel("what each rating adds to the film's score")
+handles = [plt.Rectangle((0, 0), 1, 1, color=color) for color in ("C0", "C3", "C2")]
+figure.legend(handles, KINDS, loc="outside upper right", ncols=3, frameon=False)
+figure.suptitle("Recommended, because of …", x=0.01, ha="left")
+plt.show()
+
+print(ranker.explain(newcomer, best.items[0]))
+print("films most similar to it:", ", ".join(ranker.similar_items(best.items[0], n=3).items))
+
+# %%
+# Five stars for one film of space carry most films of space; four for one of the sea speak against them. The film of
+# the sea among the four is there in spite of the five stars: low stars for kitchens and fair ones for the sea speak for
+# it. A page that says so can be argued with, which is what a list of scores cannot.

@@ -13,6 +13,7 @@ import podium
 from podium.cli.main import main
 from podium.experiments import Comparison
 from podium.ratings import compare_ratings
+from podium.ratings.catalogue.folds import first_items
 from podium.ratings.estimator import RATING_METHODS
 from podium.ratings.folds import HELD_OUT, OnQueries, RatingProtocol, RatingSource
 from podium.ratings.splits import hold_out
@@ -120,9 +121,105 @@ def test_command_line(
     assert list(found) == ["3", "5"]
     assert {row["method"] for row in found["3"]["rows"]} == {"pmf", "item-mean", "popularity"}
     assert (tmp_path / "podium-runs" / "stars" / "given-5" / "report.html").exists()
+    whole = ["--protocol", "random", "--candidates", "catalogue", "--relevant", "5", "--binary", "--methods", "pmf"]
+    shown = ["--metrics", "recall@5,coverage@5", "--replicates", "1", "--quiet", "--jobs", "1"]
+    assert main(["ratings", "compare", "stars.csv", *whole, *shown]) == 0
+    table = capsys.readouterr().out
+    assert "to be found those rated 5 or more, counted alike" in table
+    assert "Convention of all metrics: standard" in table
     with pytest.raises(SystemExit, match="2"):
         main([*words[:4], "x", "--quiet"])
     assert main(["ratings", "compare", "stars.csv", "--protocol", "time", "--quiet"]) == 2
     assert "no times" in capsys.readouterr().err
     assert main(["methods", "--ratings"]) == 0
     assert "cofirank" in capsys.readouterr().out
+
+
+@pytest.fixture(scope="module")
+def timed(ratings: podium.Ratings) -> podium.Ratings:
+    times = np.random.default_rng(1).integers(0, 6, len(ratings))
+    return podium.Ratings(ratings.users, ratings.items, ratings.values, times)
+
+
+CATALOGUE = ["recall@5", "ndcg@5", "hit@5", "coverage@5", "novelty@5", "lift@5"]
+
+
+@pytest.mark.parametrize(("protocol", "n"), [("leave-last-out", 2), ("random", 10), ("held-out-users", 5)])
+def test_the_whole_catalogue_has_the_figures_of_a_loop(
+    timed: podium.Ratings, protocol: str, n: int, tmp_path: Path
+) -> None:
+    found = compare_ratings(
+        *(timed, {"undamped": podium.ItemMean(damping=0.0)}),
+        **{"protocol": protocol, "n": n, "replicates": 1, "candidates": "catalogue", "metrics": CATALOGUE},
+        **{"out": tmp_path, "jobs": 1},
+    )[n]
+    split = {
+        "leave-last-out": lambda: podium.leave_last_out(timed, 2, (0, 0), min_train=3),
+        "random": lambda: podium.random_split(timed, 0.2, (0, 0)),
+        "held-out-users": lambda: podium.held_out_users(timed, 5, (0, 0)),
+    }[protocol]()
+    ranker = podium.ItemMean(damping=0.0).fit(split.train)
+    expected = podium.evaluate_catalogue(ranker, split.test, given=split.given, metrics=CATALOGUE)
+    for name in CATALOGUE:
+        measured = podium.metric(name).name
+        assert found.figure("undamped", measured) == pytest.approx(expected.mean[name], rel=1e-12), name
+    assert found.convention == "standard+relevant_from=4"
+    text = str(found)
+    assert "relevant_from=4" in text
+    folder = found.folder
+    assert folder is not None
+    assert "all items not rated in training" in (folder / "report.html").read_text("utf-8")
+    assert not found.leads(found.rows[0], "coverage@5")
+    run = (folder / "runs" / "undamped.run").read_text().splitlines()
+    known = split.train if split.given is None else split.given
+    sizes = timed.n_items - known.take_users(known.user_numbers.numbers(split.test.user_ids)).sizes
+    assert np.minimum(sizes, 20).sum() <= len(run) <= sizes.sum()
+
+
+def test_only_the_first_items_keep_their_scores() -> None:
+    scores = np.array([3.0, 1.0, 2.0, 2.0, 5.0, 4.0])
+    kept = first_items(scores, np.array([0, 4, 6]), 2)
+    assert kept.tolist() == [3.0, -np.inf, 2.0, 2.0, 5.0, 4.0]  # both that share the second place
+    with pytest.raises(ValueError, match="the score NaN"):
+        first_items(np.array([np.nan, 1.0]), np.array([0, 2]), 1)
+
+
+def test_hyperparameters_are_chosen_by_the_same_split_of_the_training_part(timed: podium.Ratings) -> None:
+    protocol = RatingProtocol("leave-last-out", 2, 1, candidates="catalogue")
+    source = RatingSource(timed, "r", protocol, 0)
+    train, validation, test = source.load("replicate 1")
+    split = podium.leave_last_out(timed, 2, (0, 0), min_train=3)
+    inner = podium.leave_last_out(split.train, 2, (0, 0, 1))
+    roles = train.features[:, 2]
+    assert (roles == 2.0).sum() == len(inner.test)
+    assert (roles == 0.0).sum() == len(inner.train)
+    for part, known, wanted in ((validation, inner.train, inner.test), (test, split.train, split.test)):
+        assert part.n_documents == wanted.n_users * timed.n_items - len(known)
+        assert sorted(part.labels[part.labels > 0]) == sorted(wanted.values[wanted.values >= 4])
+        assert not np.array_equal(np.sort(part.features[:30, 1]), part.features[:30, 1])  # rows say nothing
+
+
+def test_what_is_trained_from_a_run_learns_from_what_the_run_took_for_liked(
+    timed: podium.Ratings, tmp_path: Path
+) -> None:
+    compare_ratings(
+        *(timed, ["implicit-softmax"]),
+        **{"protocol": "random", "candidates": "catalogue", "relevant": 3, "replicates": 1, "metrics": ["ndcg@5"]},
+        **{"search": "random", "budget": 1, "out": tmp_path, "jobs": 1},
+    )
+    ranker = podium.train_from_comparison(tmp_path / "random-catalogue", "implicit-softmax", data=timed)
+    assert ranker.relevant_from == 3.0
+
+
+def test_what_does_not_fit_the_protocol_is_said(ratings: podium.Ratings, timed: podium.Ratings) -> None:
+    with pytest.raises(ValueError, match="nothing to order: give a larger n, or rank the whole catalogue"):
+        compare_ratings(timed, [], protocol="leave-last-out")
+    untimed = podium.Ratings(ratings.users, ratings.items, ratings.values)
+    with pytest.raises(ValueError, match="have no times"):
+        compare_ratings(untimed, [], protocol="leave-last-out", candidates="catalogue")
+    with pytest.raises(ValueError, match="novelty@5 is of a whole catalogue"):
+        compare_ratings(ratings, [], metrics=["ndcg@5", "novelty@5"])
+    with pytest.raises(ValueError, match="are for candidates='catalogue'"):
+        compare_ratings(ratings, [], relevant=3)
+    with pytest.raises(ValueError, match="candidates must be one of"):
+        compare_ratings(ratings, [], candidates="sampled")

@@ -62,7 +62,7 @@ def test_recommend_is_the_sorted_list_without_the_seen() -> None:
     number = np.argsort(ratings.item_ids)  # items are numbered as they appear
     model = FactorModel(users, items[ratings.item_ids], bias[ratings.item_ids])
     ranker = _given(model, ratings)
-    for user, found in enumerate(ranker.recommend_many(range(6), 45)):
+    for user, found in enumerate(ranker.recommend(range(6), 45)):
         scores = model.item_bias + model.item_factors @ users[user]
         left = np.setdiff1d(np.arange(50), number[[i for v, i in seen if v == user]] if user else np.arange(50))
         expected = left[np.lexsort((left, -scores[left]))][:45]

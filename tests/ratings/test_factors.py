@@ -16,10 +16,11 @@ from podium.numerics import pool
 from podium.numerics.subsets.sampling import ARITHMETIC
 from podium.probabilities.partitions import ArithmeticPartitions
 from podium.ratings.estimator import RatingRanker, solved
-from podium.ratings.factors.model import FactorModel, gather_rows, pair_scores, top_items
+from podium.ratings.factors.model import FactorModel, gather_rows, pair_scores
 from podium.ratings.factors.scorer import Factors, as_queries
+from podium.ratings.factors.top import top_items
 from podium.ratings.priors import out_of_fold
-from podium.ratings.rankers import factors
+from podium.ratings.rankers import probable
 from podium.ratings.splits import given_n
 from podium.training import LBFGS, Stochastic
 from podium.training.base import Fit
@@ -59,7 +60,9 @@ def test_gradient_and_batches(ratings: podium.Ratings) -> None:
 
 
 def test_biases_alone_are_the_optimum_of_the_stated_objective(ratings: podium.Ratings) -> None:
-    ranker = podium.FactorRanker(PMOPLoss(), 0, bias_regularization=3.0, trainer=LBFGS(tolerance=1e-12)).fit(ratings)
+    ranker = podium.FactorRanker(
+        PMOPLoss(), 0, bias_regularization=3.0, bias_center="zero", trainer=LBFGS(tolerance=1e-12)
+    ).fit(ratings)
     bound = PMOPLoss().bind(ratings.values, ratings.offsets)
 
     def stated(b: np.ndarray) -> float:
@@ -94,7 +97,9 @@ def test_the_number_of_threads_changes_nothing(ratings: podium.Ratings, monkeypa
 
 def test_stochastic_steps_early_stopping_and_callback(ratings: podium.Ratings) -> None:
     trainer = Stochastic(epochs=30, batch_size=8, learning_rate=0.05)
-    build = podium.FactorRanker(ListMLELoss(), 2, trainer=trainer, early_stopping=0.2, random_state=3)
+    build = podium.FactorRanker(
+        ListMLELoss(), 2, 2.0, True, 2.0, trainer=trainer, early_stopping=0.2, bias_center="zero", random_state=3
+    )
     ranker = build.fit(ratings)
     again = clone(build).fit(ratings)
     assert (again.model_.item_factors == ranker.model_.item_factors).all()
@@ -111,7 +116,7 @@ def test_an_averaged_loss_with_parameters(ratings: podium.Ratings) -> None:
     tied = podium.FactorRanker(DavidsonLoss(), 2, random_state=0).fit(ratings)
     assert tied.loss_parameters_.shape == (1,)
     assert tied.loss_parameters_ != pytest.approx(DavidsonLoss().initial_parameters())
-    assert tied.score(ratings) > 0.9  # the usual penalty suits averages, too
+    assert tied.score(ratings) > 0.85  # the usual penalty suits averages, too
     tied.loss = RankNetLoss()
     with pytest.raises(ValueError, match="not a likelihood"):
         tied.log_likelihood(ratings)
@@ -122,7 +127,9 @@ def test_an_averaged_loss_with_parameters(ratings: podium.Ratings) -> None:
 def test_folding_in_a_known_user_finds_that_user(ratings: podium.Ratings) -> None:
     # Given the items, Plackett-Luce is convex in a user's factors: at the optimum of all, each user is optimal.
     trainer = LBFGS(tolerance=1e-13, gradient_tolerance=1e-8, max_iter=5000)
-    ranker = podium.PlackettLuceFactors("stable", n_factors=2, trainer=trainer, random_state=0).fit(ratings)
+    ranker = podium.PlackettLuceFactors(
+        "stable", n_factors=2, regularization=2.0, bias_center="zero", trainer=trainer, random_state=0
+    ).fit(ratings)
     mine = ratings.user == 7
     new = ranker.fold_in(ratings.item_ids[ratings.item[mine]], ratings.values[mine])
     assert new.factors == pytest.approx(ranker.model_.user_factors[7], abs=2e-3)
@@ -139,7 +146,7 @@ def test_probabilities(ratings: podium.Ratings, fitted: podium.PMOPFactors, monk
     """The answers are those of PMOP on documents (tested there) for the scores of the items asked about."""
     asked = []
     for name in ("best_group", "pairs_in_lists"):
-        monkeypatch.setattr(factors, name, lambda *arguments: asked.append(arguments))
+        monkeypatch.setattr(probable, name, lambda *arguments: asked.append(arguments))
     items = [500, 505, 510]
     fitted.top_probability(100, items)
     fitted.pair_probabilities(100, items, [0, 0], [1, 2], n_samples=50)

@@ -13,13 +13,19 @@ from podium.ratings.estimator import RATING_METHODS
 from podium.ratings.rankers.floors import FLOORS
 
 _TRAINED = "cold random_state verbose"
-_FACTORS = "n_factors regularization biases bias_regularization priors n_folds init trainer early_stopping " + _TRAINED
+_FACTORS = (
+    "n_factors regularization biases bias_regularization priors n_folds init trainer early_stopping bias_center "
+    "feature_regularization " + _TRAINED
+)
 PARAMETERS = {
     "FactorRanker": f"loss {_FACTORS}",
     "PMOPFactors": f"potential {_FACTORS}",
     "PlackettLuceFactors": f"ties {_FACTORS}",
     "CoFiRank": f"loss n_factors regularization biases weights max_iter tol {_TRAINED}",
     "PMF": f"n_factors l2 bias_l2 max_iter tol {_TRAINED}",
+    "PeerRanker": "method n_factors regularization iterations learning_rate alpha relevant_from cold random_state",
+    "ImplicitFactors": "loss n_factors regularization bias_regularization scaling biases relevant_from group_size "
+    f"counts n_drawn epochs learning_rate batch_size patience early_stopping {_TRAINED}",
     "TasteFactors": "by n_factors damping cold random_state",
     "ItemMean": "damping cold",
     "GlobalRanking": "by cold",

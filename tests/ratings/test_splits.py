@@ -1,9 +1,21 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
-from podium import Ratings, given_n, held_out_users, leave_one_out, make_ratings, time_split
+from podium import (
+    Ratings,
+    given_n,
+    held_out_users,
+    leave_last_out,
+    leave_one_out,
+    make_ratings,
+    random_split,
+    read_ratings,
+    time_split,
+)
 from podium.ratings.splits import hold_out
 
 
@@ -57,10 +69,62 @@ def test_leave_one_out_by_time_and_at_random() -> None:
     r = Ratings([1, 1, 2, 1, 3, 3], [5, 6, 5, 7, 5, 6], [1, 2, 3, 4, 5, 1], times=[3, 9, 1, 2, 4, 4])
     split = leave_one_out(r)
     assert split.n_dropped_users == 1  # user 2 has one rating
-    assert pairs(split.test) == {(1, 6), (3, 6)}  # of equally late ones the later row
+    assert (1, 6) in pairs(split.test)
+    drawn = {pair for seed in range(20) for pair in pairs(leave_one_out(r, seed).test) if pair[0] == 3}
+    assert drawn == {(3, 5), (3, 6)}  # of equally late ones, either
     assert (leave_one_out(r, by="random").test.sizes == 1).all()
     with pytest.raises(ValueError, match="no times"):
         leave_one_out(Ratings([1, 1], [1, 2], [1, 2]), by="time")
+
+
+def test_leave_last_out_takes_the_last_by_time_and_draws_among_equally_late_ones() -> None:
+    users = np.repeat(np.arange(400), 5)
+    items = np.tile(np.arange(5), 400)
+    times = np.tile([7, 3, 7, 1, 7], 400)  # items 0, 2 and 4 share the last time
+    split = leave_last_out(Ratings(users, items, np.ones(2000), times), 2, random_state=5)
+    assert (split.test.sizes == 2).all()
+    assert set(split.train.item.tolist()) >= {1, 3}
+    assert set(split.test.item.tolist()) == {0, 2, 4}
+    # Two of the three, each with probability 2/3 whatever its row: four standard deviations of 400 draws.
+    counts = np.bincount(split.test.item, minlength=5)[[0, 2, 4]]
+    np.testing.assert_allclose(counts, 800 / 3, atol=4 * np.sqrt(400 * 2 / 9))
+    again = leave_last_out(Ratings(users, items, np.ones(2000), times), 2, random_state=5)
+    assert (again.test.item == split.test.item).all()
+
+
+def test_many_users_of_movielens_share_the_time_of_their_last_rating(shared_data: Path) -> None:
+    file = next((shared_data / "movielens-100k").glob("u.data*"), None)
+    if file is None:
+        pytest.skip("MovieLens 100K is not among the data")
+    ratings = read_ratings(file)
+    last = [ratings.times[a:b] for a, b in zip(ratings.offsets[:-1], ratings.offsets[1:], strict=True)]
+    shared = np.array([(times == times.max()).sum() > 1 for times in last])
+    assert (shared.sum(), len(shared)) == (415, 943)
+    first, second = (leave_last_out(ratings, 1, seed).test for seed in (0, 1))
+    differs = first.item != second.item
+    assert differs.sum() > 100
+    assert not differs[~shared].any()
+
+
+def test_leave_last_out_counts_short_users_and_needs_times() -> None:
+    r = Ratings(["a", "a", "a", "b", "b"], [1, 2, 3, 1, 2], np.ones(5), times=["03", "01", "02", "05", "04"])
+    split = leave_last_out(r, 2)
+    assert pairs(split.test) == {("a", 1), ("a", 3)}
+    assert split.n_dropped_users == 1
+    with pytest.raises(ValueError, match="need 6 ratings per user; none of the 2 users has more than 3"):
+        leave_last_out(r, 3, min_train=3)
+    with pytest.raises(ValueError, match="no times"):
+        leave_last_out(Ratings([1, 1], [1, 2], [1, 2]))
+
+
+def test_random_split_takes_a_share_of_every_user(ratings: Ratings) -> None:
+    split = random_split(ratings, 0.25, random_state=1)
+    np.testing.assert_allclose(split.test.sizes, 0.25 * ratings.sizes, atol=0.5)
+    assert pairs(split.train) | pairs(split.test) == pairs(ratings)
+    assert not pairs(split.train) & pairs(split.test)
+    lonely = random_split(Ratings([1, 2, 2], [1, 1, 2], [1, 2, 3]))
+    assert lonely.n_dropped_users == 1
+    assert lonely.test.sizes.tolist() == [1]
 
 
 def test_time_split_tests_the_later_ratings_of_known_users() -> None:

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from podium.ratings.compare import RATING_METHODS
+
 ROOT = Path(__file__).parents[2]
 TODAY = datetime.date(2026, 11, 16)
 
@@ -40,3 +42,13 @@ def test_the_readme_keeps_everything_else(reproduce, comparison):
     with pytest.raises(ValueError, match="has no lines"):
         reproduce.replaced("nothing", part)
     assert reproduce.BEGIN in (ROOT / "README.md").read_text("utf-8")
+
+
+def test_the_page_on_catalogues_says_what_is_ranked_and_by_whom(load_tool, comparison):
+    tool = load_tool("ratings_pages")
+    page = tool.catalogue_page({"random": comparison, "leave-last-out": comparison}, TODAY)
+    assert page.count("## Each user's last rating") == 1
+    assert "none is sampled" in page
+    assert "| listnet |" in page
+    assert "convention `letor`" in page
+    assert all(name in RATING_METHODS for name in (*tool.OURS, *tool.PEERS))

@@ -15,7 +15,7 @@ from podium.core.random_state import RandomState, as_generator
 from podium.data.grouping import places_within
 from podium.ratings.data import Ratings
 
-__all__ = ["given_n", "held_out_users", "leave_one_out", "time_split"]
+__all__ = ["given_n", "held_out_users", "leave_last_out", "leave_one_out", "random_split", "time_split"]
 
 Seed = RandomState | Sequence[int]
 """A seed of :func:`numpy.random.default_rng`."""
@@ -125,6 +125,49 @@ def held_out_users(
     return RatingSplit(ratings.take_users(~is_test), tested.take(~is_given), tested.take(is_given))
 
 
+def leave_last_out(ratings: Ratings, n: int = 1, random_state: Seed = 0, *, min_train: int = 1) -> RatingSplit:
+    """Test on the last ``n`` ratings of each user by time, and train on all earlier ones.
+
+    Ratings given at the same time are ordered at random: the order of rows says nothing about what came last. Users
+    with fewer than ``n + min_train`` ratings are left out.
+
+    Parameters
+    ----------
+    ratings : Ratings
+        What to divide; with times.
+    n : int
+        Ratings of each user to test on.
+    random_state : int or numpy.random.Generator
+        Draws among ratings of the same time; the same number gives the same parts.
+    min_train : int
+        Ratings of each user to train on, at least.
+
+    Returns
+    -------
+    RatingSplit
+        ``train``, ``test`` and ``n_dropped_users``.
+
+    Examples
+    --------
+    >>> import podium
+    >>> ratings = podium.Ratings(["a", "a", "a", "b"], ["x", "y", "z", "x"], [1, 5, 3, 4], times=[2, 9, 4, 1])
+    >>> split = podium.leave_last_out(ratings, 2)
+    >>> split.train.items.tolist(), split.test.items.tolist(), split.n_dropped_users
+    (['x'], ['y', 'z'], 1)
+    """
+    require_count("n", n)
+    require_count("min_train", min_train)
+    if ratings.times is None:
+        raise ValueError("these ratings have no times, which say what came last: random_split needs none")
+    need = f"the last {n} for testing and {min_train} for training need {n + min_train} ratings per user"
+    split, n_dropped = _long_enough(ratings, n + min_train, need)
+    assert split.times is not None
+    when = np.unique(split.times, return_inverse=True)[1]
+    draw = as_generator(random_state).random(len(split))
+    is_test = split.sizes[split.user] - places_within(split.offsets, when, draw) <= n
+    return RatingSplit(split.take(~is_test), split.take(is_test), n_dropped_users=n_dropped)
+
+
 def leave_one_out(ratings: Ratings, random_state: Seed = 0, *, by: str | None = None) -> RatingSplit:
     """Test on one rating of each user: the last by time, or one drawn at random.
 
@@ -135,9 +178,9 @@ def leave_one_out(ratings: Ratings, random_state: Seed = 0, *, by: str | None = 
     ratings : Ratings
         What to divide.
     random_state : int or numpy.random.Generator
-        Draws the ratings to test on, where time does not decide.
+        Draws the ratings to test on, where time does not decide: of equally late ones, any may be tested.
     by : {"time", "random"}, optional
-        By default time, if the ratings have times. Of equally late ratings, the one in the later row is tested.
+        By default time, if the ratings have times.
 
     Returns
     -------
@@ -155,14 +198,42 @@ def leave_one_out(ratings: Ratings, random_state: Seed = 0, *, by: str | None = 
     require_choice("by", by, ("time", "random"))
     if by == "time" and ratings.times is None:
         raise ValueError("these ratings have no times: use by='random'")
-    split, n_dropped = _long_enough(ratings, 2, "leave-one-out needs two ratings per user")
-    # Counted from a user's last rating backwards, or in the order drawn, number 0 is the one to test on.
     if by == "time":
-        assert split.times is not None
-        place = split.sizes[split.user] - 1 - places_within(split.offsets, split.times)
-    else:
-        place = random_places(split.offsets, random_state)
-    return RatingSplit(split.take(place > 0), split.take(place == 0), n_dropped_users=n_dropped)
+        return leave_last_out(ratings, 1, random_state)
+    split, n_dropped = _long_enough(ratings, 2, "leave-one-out needs two ratings per user")
+    is_test = random_places(split.offsets, random_state) == 0
+    return RatingSplit(split.take(~is_test), split.take(is_test), n_dropped_users=n_dropped)
+
+
+def random_split(ratings: Ratings, test_size: float = 0.2, random_state: Seed = 0) -> RatingSplit:
+    """Test on a share of each user's ratings, drawn at random, and train on the others.
+
+    The share is rounded to the nearest number, but every user has at least one rating in each part. Users with a single
+    rating are left out.
+
+    Parameters
+    ----------
+    ratings : Ratings
+        What to divide.
+    test_size : float
+        Share of each user's ratings to test on.
+    random_state : int or numpy.random.Generator
+        The same number gives the same parts.
+
+    Returns
+    -------
+    RatingSplit
+        ``train``, ``test`` and ``n_dropped_users``.
+
+    Examples
+    --------
+    >>> import podium
+    >>> split = podium.random_split(podium.make_ratings(40, 50, 1200), 0.25)
+    >>> len(split.train), len(split.test), int(split.test.sizes.min())
+    (901, 299, 5)
+    """
+    split, n_dropped = _long_enough(ratings, 2, "a training and a test part need two ratings per user")
+    return RatingSplit(*hold_out(split, test_size, random_state), n_dropped_users=n_dropped)
 
 
 def time_split(ratings: Ratings, test_size: float = 0.2, *, at: Any = None) -> RatingSplit:

@@ -4,10 +4,14 @@ Collaborative filtering: every user is a query, and the items that the user has 
 
 examples:
   podium ratings compare u.data --protocol given-n --n 10,20,50
+  podium ratings train u.data --method pmop-factors -o model.podium
+  podium ratings recommend model.podium --users all -n 10 -o recs.csv
+  podium ratings evaluate model.podium test.csv
+  podium ratings export model.podium -o factors
 
 See podium ratings COMMAND --help for the options of a command.
 """
 
-from podium.cli.ratings import compare
+from podium.cli.ratings import compare, evaluate, export, recommend, train
 
-COMMANDS = (compare,)
+COMMANDS = (compare, train, recommend, evaluate, export)

@@ -88,20 +88,8 @@ def gather_rows(factors: Array, d_scores: Array, offsets: Array, rows: Array, ot
     return gradients
 
 
-def top_items(matrices: Matrices, seen: Array, seen_offsets: Array, n: int) -> tuple[Array, Array]:
-    """(n_users, n) numbers and scores of each user's best items outside the user's slice of ``seen`` (ascending).
-
-    Best first, the lower number first among equals; −1 where there are fewer than n.
-    """
-    n_users, n_factors = matrices[0].shape
-    numbers, scores = np.full((n_users, n), -1, np.int64), np.full((n_users, n), -np.inf)
-    work = n_users * len(matrices[2]) * (n_factors + 5)
-    share(_top_items, n_users, *matrices, seen, seen_offsets, numbers, scores, work=work)
-    return numbers, scores
-
-
 @njit(cache=True, nogil=True, error_model="numpy")
-def _dot(a: Array, b: Array) -> float:
+def dot(a: Array, b: Array) -> float:
     total = 0.0
     for d in range(len(a)):
         total += a[d] * b[d]
@@ -113,7 +101,7 @@ def _pair_scores(
     first: int, stop: int, w: Array, h: Array, b: Array, users: Array, items: Array, scores: Array
 ) -> None:
     for k in range(first, stop):
-        scores[k] = b[items[k]] + _dot(w[users[k]], h[items[k]])
+        scores[k] = b[items[k]] + dot(w[users[k]], h[items[k]])
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -126,29 +114,3 @@ def _gather_rows(
             slope, other = d_scores[rows[k]], factors[others[k]]
             for d in range(len(total)):
                 total[d] += slope * other[d]
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _top_items(
-    first: int, stop: int, w: Array, h: Array, b: Array, seen: Array, offsets: Array, numbers: Array, scores: Array
-) -> None:
-    """Pass over the items once per user, with the best n so far in order."""
-    n = numbers.shape[1]
-    for u in range(first, stop):
-        best, best_score, user = numbers[u], scores[u], w[u]
-        skip = seen[offsets[u] : offsets[u + 1]]
-        next_seen, n_found = 0, 0
-        for item in range(len(b)):
-            while next_seen < len(skip) and skip[next_seen] < item:
-                next_seen += 1
-            if next_seen < len(skip) and skip[next_seen] == item:
-                continue
-            score = b[item] + _dot(user, h[item])
-            if n_found == n and not score > best_score[n - 1]:
-                continue
-            place = n_found if n_found < n else n - 1
-            n_found = min(n_found + 1, n)
-            while place > 0 and score > best_score[place - 1]:
-                best[place], best_score[place] = best[place - 1], best_score[place - 1]
-                place -= 1
-            best[place], best_score[place] = item, score

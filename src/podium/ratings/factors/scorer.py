@@ -28,6 +28,7 @@ from podium.data.remote import RemoteQueries
 from podium.numerics.loop import Blocks
 from podium.ratings.data import Ratings, group_numbers
 from podium.ratings.factors.model import FactorModel, gather_rows, pair_scores
+from podium.ratings.factors.steps import FactorSteps
 from podium.scorers.base import Backward, Divided, Scorer, SmoothModel
 
 _MIX_L2 = 0.1  # on the weights of the priors: enough to keep those of similar priors from growing apart
@@ -36,7 +37,7 @@ _MIX_L2 = 0.1  # on the weights of the priors: enough to keep those of similar p
 def as_queries(ratings: Ratings, users: np.ndarray, prior_scores: np.ndarray | None = None) -> Queries:
     """Return ratings as queries whose features are (user, item, scores of the priors)."""
     columns = (users, ratings.item) if prior_scores is None else (users, ratings.item, prior_scores)
-    return Queries(np.column_stack(columns).astype(np.float64), ratings.values, sizes=ratings.sizes)
+    return Queries(np.column_stack(columns).astype(np.float64, copy=False), ratings.values, sizes=ratings.sizes)
 
 
 class Factors(Scorer):
@@ -173,6 +174,17 @@ class FactorParameters(SmoothModel):
         if not self._known or self._known[0].queries is not queries or self._known[0].blocks is not blocks:
             self._known[:] = [RatingIndex(queries, self.layout, blocks, self.first_user)]
         return self._forward(self._known[0])
+
+    def sparse_steps(self, queries: Queries, theta: np.ndarray, rate: float) -> FactorSteps | None:
+        sizes = np.array(self.layout.sizes)
+        parts = np.split(self.l2, np.cumsum(sizes)[:-1])
+        if self.first_user or any(len(np.unique(part)) > 1 for part in parts):
+            return None
+        l2 = np.array([part[0] if len(part) else 0.0 for part in parts])
+        if rate * l2.max() >= 1.0:  # what shrinks to nothing cannot be stored divided by that
+            return None
+        has_biases = self.layout.n_biases > 0
+        return FactorSteps(queries.features, queries.offsets, self.layout.split(theta), l2, has_biases)
 
     def _forward(self, index: RatingIndex) -> tuple[np.ndarray, Backward]:
         users, items, bias, mix = self.layout.split(self.theta)

@@ -6,7 +6,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from podium.core.arrays import Arrays, named_under, require_array
@@ -15,27 +14,30 @@ from podium.core.random_state import as_generator, seed_of
 from podium.data.remote import RemoteQueries
 from podium.losses import DavidsonLoss, ListMLELoss, ListNetLoss, Loss, PMOPLoss, RankNetLoss, RaoKupperLoss
 from podium.metrics.definition import Metric
-from podium.numerics.subsets.answers import best_group
-from podium.probabilities.base import ListProbabilities
-from podium.probabilities.families import family_of
-from podium.rankers.presets.pmop import PairProbabilities, pairs_in_lists, potential_kind
 from podium.rankers.spaces import LogUniform
 from podium.ratings.data import Ratings
-from podium.ratings.estimator import RATING_METHODS, IterativeRatingRanker, RatingData, RatingRanker, as_ratings
-from podium.ratings.evaluation import log_likelihoods
+from podium.ratings.estimator import RATING_METHODS, RatingRanker
+from podium.ratings.factors.centers import item_lines, left_out_lines
 from podium.ratings.factors.model import FactorModel, gather_rows, pair_scores
+from podium.ratings.factors.noise import noise_level
 from podium.ratings.factors.scorer import FactorParameters, Factors, as_queries
+from podium.ratings.factors.sided import SidedParameters
 from podium.ratings.priors import centered, combine, fitted_prior, out_of_fold, standard_priors
+from podium.ratings.rankers.sides import SidedRatingRanker
 from podium.ratings.splits import random_places
 from podium.training import LBFGS, Fit, Problem, Stochastic, Trainer, Validation
 
 __all__ = ["FactorRanker", "PMOPFactors", "PlackettLuceFactors"]
 
-_SUMMED, _AVERAGED = 2.0, 0.05
-"""Default penalties for losses that are sums over a list and for those that are means."""
+_SUMMED, _AVERAGED = 8.0, 0.4
+"""Default penalties of biases, for losses that are sums over a list and for those that are means."""
+_AROUND_LINES = 8.0
+"""Times as much where biases are drawn to lines, which have most of what is to be known."""
+_AROUND_FEATURES = 2.5
+"""Times as much where they are drawn to what features say."""
 
 
-class FactorPreset(IterativeRatingRanker):
+class FactorPreset(SidedRatingRanker):
     """Factors trained on the loss of a subclass.
 
     Parameters
@@ -43,9 +45,12 @@ class FactorPreset(IterativeRatingRanker):
     n_factors : int
         With 0, only the biases and the priors are left.
     regularization : float, optional
-        By default 2 for PMOP and Plackett-Luce, which are sums over a list, and 0.05 for losses that are means.
+        By default the smallest under which factors would vanish if the loss's derivatives on these ratings had random
+        signs: with less they fit noise, whatever the loss and the number of ratings. ``regularization_`` is what was
+        used.
     bias_regularization : float, optional
-        That of the biases, by default the same. 0 is none.
+        That of the biases; by default 64 for PMOP and Plackett-Luce, which are sums over a list, and 3.2 for losses
+        that are means; 20 and 1 where they are drawn to what features say, 8 and 0.4 where to zero. 0 is none.
     biases : bool
         Whether items have a score of their own, the same for all users: one of users would not change a ranking.
     priors : sequence of rankers of ratings, or "standard"
@@ -62,6 +67,10 @@ class FactorPreset(IterativeRatingRanker):
     early_stopping : float, optional
         Hold out this share of each user's ratings and return the iteration with the best ``eval_metric`` on them.
         Ratings given to ``fit`` as ``eval_set`` have the same effect.
+    bias_center : {"items", "zero"}
+        What the penalty draws biases to: a line in the items' damped means and in the logarithms of their
+        numbers of ratings, whose slopes are learned; or 0, which a cluster needs. With priors or with
+        features, it is 0.
     cold : {"average", "error"}
         Users and items that were not fitted on are scored as the average one, or refused. With ``"average"``, so are
         items that have no training rating.
@@ -80,13 +89,11 @@ class FactorPreset(IterativeRatingRanker):
     init: str = choice("normal", "uniform")
     trainer: Trainer | None = None
     early_stopping: float | None = number(None, above=0, below=1)
+    bias_center: str = choice("items", "zero")
 
+    regularization_: float
     prior_weights_: np.ndarray
     priors_: list[RatingRanker]
-
-    def _loss(self) -> Loss:
-        """Return the loss of a user's list."""
-        raise NotImplementedError
 
     def _priors(self) -> Sequence[RatingRanker]:
         if isinstance(self.priors, str):
@@ -116,6 +123,11 @@ class FactorPreset(IterativeRatingRanker):
                 f"{name} cannot be trained on a cluster with priors, which are fitted in one process: without priors "
                 "it can; or fit it in this process, on ratings.collect()"
             )
+        if self.biases and self.bias_center != "zero":
+            raise ValueError(
+                f"{name} cannot be trained on a cluster with biases around the items' means, which are computed in one "
+                'process: bias_center="zero" can, with biases around 0; or fit it in this process, on ratings.collect()'
+            )
         if self.early_stopping is not None:
             raise ValueError(
                 "early_stopping cannot hold out ratings that are on a cluster: give held-out ratings as eval_set"
@@ -132,22 +144,30 @@ class FactorPreset(IterativeRatingRanker):
         self.priors_ = [fitted_prior(prior, ratings) for prior in self._priors()]
         others = [centered(prior.model_) for prior in self.priors_]
         scores = out_of_fold(self.priors_, ratings, self.n_folds, rng)
+        with_lines = self.biases and self.bias_center == "items" and not others and not self._matrices
+        if with_lines:
+            others, scores = item_lines(ratings), left_out_lines(ratings)
         spread = scores.std(axis=0)  # a penalty treats all weights alike, so they must be comparable
         scale = np.divide(1.0, spread, where=spread > 1e-12, out=np.zeros_like(spread))
-        l2, bias_l2 = self._penalties()
+        self.regularization_, bias_l2 = self._penalties(ratings, with_lines)
         n_users, n_items = ratings.n_users, ratings.n_items
-        scorer = Factors(n_users, n_items, self.n_factors, l2, bias_l2 if self.biases else None, self.init)
+        scorer = Factors(n_users, n_items, self.n_factors, self.regularization_, bias_l2, self.init)
         queries = as_queries(ratings, ratings.user, scores * scale) if beside is None else beside
         if validation is not None:
             validation = _with_prior_scores(validation, others, scale)
         watched = {"validation": validation, "callback": callback, "verbose": self.verbose}
         watched["scales_penalties"] = False  # a user's penalty weighs against all of that user's ratings
-        problem = Problem(self._loss(), scorer, queries, rng=rng, **watched)
+        problem = Problem(self._loss(), self._sided(scorer), queries, rng=rng, **watched)
         fit = self._trainer(validation is not None).fit(problem)
-        assert isinstance(fit.model, FactorParameters)
-        self.prior_weights_ = fit.model.mix * scale
-        own = _unrated_as_average(fit.model.factors(), ratings.item_counts() > 0)
-        return replace(fit, model=combine(own, others, self.prior_weights_))
+        assert isinstance(fit.model, FactorParameters | SidedParameters)
+        weights = fit.model.mix * scale
+        self.prior_weights_ = weights[len(weights) - len(self.priors_) :]
+        return replace(fit, model=combine(self._with_unrated(fit.model, ratings), others, weights))
+
+    def _with_unrated(self, fitted: FactorParameters | SidedParameters, ratings: Ratings) -> FactorModel:
+        """Return the factors; items that nobody rated are where they started, so they are set by what is known."""
+        model = self._of_features(fitted, ratings) if isinstance(fitted, SidedParameters) else fitted.factors()
+        return model if "items" in self.encodings_ else _unrated_as_average(model, ratings.item_counts() > 0)
 
     def _trainer(self, validated: bool) -> Trainer:
         if self.trainer is not None:
@@ -168,7 +188,7 @@ class FactorPreset(IterativeRatingRanker):
         model = replace(self.model_, user_factors=factors)
         given_scores = model.pairs(ratings.user, ratings.item)
         items = np.ascontiguousarray(model.items[:, :n])  # the last row stands for unknown items, numbered −1
-        rows, no_bias, l2 = np.arange(len(ratings)), np.zeros(len(items)), self._penalties()[0]
+        rows, no_bias, l2 = np.arange(len(ratings)), np.zeros(len(items)), self.regularization_
         loss = self._loss()
         if not loss.has_gradient:  # a sampler; the likelihood that it samples has one
             loss = loss.likelihood() or loss
@@ -185,74 +205,22 @@ class FactorPreset(IterativeRatingRanker):
         factors[:, :n] = found.x.reshape(shape)
         return factors
 
-    def log_likelihood(self, ratings: RatingData, *, per_user: bool = False) -> float | np.ndarray:
-        """Return the log-probability of the users' lists under the model: the mean over users, or one per user.
-
-        For losses that are likelihoods. Users are in order of their first appearance in ``ratings``.
-        """
-        self._require_fitted()
-        values = log_likelihoods(self, as_ratings(ratings))
-        return values if per_user else float(values.mean())
-
-    def top_probability(self, user: Any, items: ArrayLike) -> np.ndarray:
-        """(n_items,) probability that each of the items is in the user's best group of them; exact, for PMOP losses."""
-        return best_group(*self._one_list(user, items))
-
-    def pair_probabilities(
-        self, user: Any, items: ArrayLike, first: ArrayLike, second: ArrayLike, *, n_samples: int = 10_000
-    ) -> PairProbabilities:
-        """Return the probabilities that the user ranks ``first`` above, ties it with or ranks it below ``second``.
-
-        Both are positions in ``items``, single ones or arrays of equal length. For PMOP losses; estimated from
-        ``n_samples`` partitions of the items drawn from the model, as in :meth:`podium.PMOP.pair_probabilities`.
-        """
-        i, j = (np.atleast_1d(np.asarray(places, np.int64)) for places in (first, second))
-        return pairs_in_lists(*self._one_list(user, items), i, j, n_samples, seed_of(self.random_state))
-
-    def probabilities(self, user: Any, items: ArrayLike) -> ListProbabilities:
-        """Return what the model says of the user's ranking of these items: which is above which, tied, or first.
-
-        As :meth:`podium.PMOP.probabilities`, for losses that stand for a distribution; items are numbered from 0.
-
-        Examples
-        --------
-        >>> import podium
-        >>> ratings = podium.make_ratings(30, 20, 600)
-        >>> ranker = podium.PMOPFactors(n_factors=2, random_state=0).fit(ratings)
-        >>> p = ranker.probabilities(ratings.user_ids[0], ratings.item_ids[:4])
-        >>> p.rank_distribution.shape, round(float(p.in_top(2).sum()), 6)
-        ((4, 4), 2.0)
-        """
-        self._require_fitted()
-        loss = self._loss()
-        if (family := family_of(loss, self.loss_parameters_)) is None:
-            raise ValueError(
-                f"factors trained on {type(loss).__name__} do not model probabilities of rankings: PMOPLoss, "
-                "ListMLELoss, ListNetLoss, BoltzRankLoss, SoftRankLoss do; DavidsonLoss, RaoKupperLoss those of pairs"
-            )
-        return family(np.atleast_1d(self.predict(user, items)), seed_of(self.random_state))
-
-    def _one_list(self, user: Any, items: ArrayLike) -> tuple[int, np.ndarray, np.ndarray]:
-        """Return the kind of potential, the user's scores of the items, and the offsets of this one list."""
-        self._require_fitted()
-        loss = self._loss()
-        if not isinstance(loss, PMOPLoss):
-            raise ValueError(f"probabilities of groups need PMOPLoss; this ranker has {loss!r}")
-        scores = np.atleast_1d(self.predict(user, items))
-        return potential_kind(loss), scores, np.array([0, len(scores)])
-
-    def _penalties(self) -> tuple[float, float]:
-        """Return the penalties of factors and of biases."""
-        loss = self._loss()
+    def _penalties(self, ratings: Ratings, with_lines: bool) -> tuple[float, float | None]:
+        """Return the penalties of factors and of biases, the latter None if there are no biases."""
+        loss, l2, bias_l2 = self._loss(), self.regularization, self.bias_regularization
         is_sum = loss.likelihood() is not None and not getattr(loss, "normalize", False)
-        default = _SUMMED if is_sum else _AVERAGED
-        l2, bias_l2 = self.regularization, self.bias_regularization
-        return default if l2 is None else float(l2), default if bias_l2 is None else float(bias_l2)
+        usual = _SUMMED if is_sum else _AVERAGED
+        if l2 is None:
+            smooth = loss if loss.has_gradient else loss.likelihood()
+            l2 = noise_level(smooth or RankNetLoss(), ratings) if self.n_factors else 0.0
+        if bias_l2 is None:
+            bias_l2 = usual * (_AROUND_LINES if with_lines else _AROUND_FEATURES if self._matrices else 1.0)
+        return float(l2), float(bias_l2) if self.biases else None
 
     def _stored_fit(self) -> tuple[dict[str, Any], Arrays]:
         fitted, own = super()._stored_fit()
         arrays = {**own, "prior_weights": self.prior_weights_}
-        fitted["priors"] = []
+        fitted["regularization"], fitted["priors"] = self.regularization_, []
         for k, prior in enumerate(self.priors_):
             facts, of_prior = prior._stored_fit()
             fitted["priors"].append(facts)
@@ -261,6 +229,8 @@ class FactorPreset(IterativeRatingRanker):
 
     def _restore_fit(self, fitted: dict[str, Any], arrays: Arrays) -> None:
         super()._restore_fit(fitted, arrays)
+        given = 2.0 if self.regularization is None else self.regularization  # in files from before it was stored
+        self.regularization_ = float(fitted.get("regularization", given))
         self.priors_ = [clone(prior) for prior in self._priors()]
         self.prior_weights_ = require_array(arrays, "prior_weights", (len(self.priors_),))
         shared = {name: value for name, value in arrays.items() if _is_shared(name)}
