@@ -96,6 +96,7 @@ def test_a_regressor_learns_the_grades(queries):
     assert isinstance(ours.estimator_, LinearRegression)
 
 
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names:UserWarning")  # of LightGBM 4.6's own predict
 def test_lightgbm_gets_groups_in_order(queries, rows):
     settings = {"n_estimators": 10, "verbose": -1, "random_state": 3, "deterministic": True, "n_jobs": 1}
     theirs = lightgbm.LGBMRanker(**settings).fit(queries.features, queries.labels, group=queries.sizes)

@@ -166,10 +166,18 @@ def _part(problem, rng):
     return Problem(**{**problem.__dict__, "rng": Once()})
 
 
-@pytest.mark.parametrize("scorer", [Linear(), Plain()])
+@pytest.mark.parametrize("scorer", [Linear(l2=0.0), Plain(l2=0.0)])
 def test_divergence_is_an_error_that_says_what_to_do(scorer) -> None:
     with pytest.raises(ValueError, match="learning_rate"):
         Stochastic(optimizer="sgd", learning_rate=1e308, epochs=5).fit(_problem(scorer))
+
+
+def test_a_large_penalty_shortens_plain_steps() -> None:
+    """Without that, each step multiplies the weights by 1 − rate · penalty, far below −1."""
+    trainer = Stochastic(epochs=3, optimizer="sgd", learning_rate=1.0, schedule="constant")
+    thousandfold, weights = (trainer.fit(_problem(Linear(l2=l2))).model.theta for l2 in (1e3, 1e6))
+    np.testing.assert_allclose(1e3 * weights, thousandfold, rtol=1e-2)  # both are −gradient at zero / penalty
+    assert np.abs(weights).max() > 0
 
 
 def test_control_c_keeps_the_best_so_far() -> None:

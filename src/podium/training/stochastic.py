@@ -35,7 +35,8 @@ class Stochastic(Trainer):
     batch_size : int
         Queries per step.
     learning_rate : float
-        Length of the steps, as the schedule changes it.
+        Length of the steps, as the schedule changes it. Plain steps (``"sgd"``) are at most one over the largest
+        penalty long, beyond which they would diverge.
     schedule : {"constant", "sqrt", "exponential"}
         The rate in epoch k, from 0 on: as given, divided by √(k + 1), or multiplied by ``decay`` to the power k.
     decay : float
@@ -150,7 +151,7 @@ class _StochasticRun:
         try:
             for k in range(self.settings.epochs):
                 self.bound.start_epoch(k)
-                loss = self.epoch.run(self.rng.permutation(self.bound.n_queries), self.settings.rate(k))
+                loss = self.epoch.run(self.rng.permutation(self.bound.n_queries), self.rate(k))
                 largest = float(np.abs(self.theta).max(initial=0.0))  # NaN if one is
                 if not (math.isfinite(loss) and largest < LARGEST):
                     self.diverged = True
@@ -165,6 +166,11 @@ class _StochasticRun:
             self.monitor.end(f"interrupted after {n} epochs; the best parameters so far are kept", converged=False)
             if self.monitor.last is None:
                 self.monitor.last = self.objective.initial()
+
+    def rate(self, epoch: int) -> float:
+        """Return the rate of an epoch: a plain step longer than one over the penalty overshoots its minimum."""
+        rate, largest = self.settings.rate(epoch), float(np.max(self.objective.model.l2, initial=0.0))
+        return min(rate, 1.0 / largest) if self.settings.optimizer == "sgd" and largest > 0 else rate
 
     def penalty(self, theta: np.ndarray) -> float:
         return self.objective.split(theta)[0].penalty()[0] + float(self.l1 @ np.abs(theta))
@@ -221,11 +227,18 @@ class CompiledEpoch(Epoch):
         self.l2 = np.zeros_like(model.theta) + model.l2
         buffers = buffers._replace(theta=self.theta[: len(model.theta)])
         self.routines = model.routines(self.objective.queries, buffers)
+        self.sparse = None
+        if self.settings.optimizer == "sgd" and not self.l1.any():
+            self.sparse = model.sparse_steps(self.objective.queries, buffers.theta, self.settings.learning_rate)
 
     def run(self, order: np.ndarray, rate: float) -> float:
+        scores, d_scores = self.objective.buffers[1:]
+        if self.sparse is not None:
+            bound, parameters = self.objective.bound, self.theta[len(self.objective.model.theta) :]
+            total = self.sparse.run(bound, self.objective.buffers, parameters, order, self.settings.batch_size, rate)
+            return float(total)
         if self.routines is None:
             return super().run(order, rate)
-        scores, d_scores = self.objective.buffers[1:]
         training = Training(self.theta, self.moments, self.optimizer(rate), self.settings.batch_size, self.l2)
         total, self.n_steps = self.objective.bound.run_epoch(
             scores, d_scores, self.routines, order, training, self.n_steps

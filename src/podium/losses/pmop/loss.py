@@ -148,7 +148,7 @@ def _log_constants(groups: Groups) -> Array:
         b = groups.bounds[groups.first[q] : groups.first[q + 1]]
         for k in range(len(b) - 1):
             remain = float(b[-1] - b[k])
-            log_subsets = remain * math.log(2.0) + math.log1p(-math.exp2(-remain))
+            log_subsets = remain * math.log(2.0) + math.log1p(-(2.0**-remain))
             constants[q] += log_subsets - math.log(remain) + math.log(float(b[k + 1] - b[k]))
     return constants
 

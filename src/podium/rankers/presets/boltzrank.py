@@ -124,7 +124,7 @@ def drop_irrelevant(queries: Queries, share: float, rng: np.random.Generator) ->
 
 # Networks are trained to their end, as in the paper, and validation queries choose between runs: the best of all epochs
 # of all runs on a few queries would be luck.
-_HIDDEN = {"hidden": [1, 5, 20, 80]}
+_HIDDEN = {"hidden": [1, 10, 80, 320]}
 for _name, _pairwise, _summary, _grid in (
     ("boltzrank", False, "expected metric under a Boltzmann distribution, on a small network", _HIDDEN),
     ("boltzrank-pairs", True, "BoltzRank with potentials over pairs of documents", {"pool": ["sum", "mean"]}),

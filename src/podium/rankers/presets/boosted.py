@@ -28,10 +28,10 @@ from podium.training import Boosting, Fit, Trainer
 __all__ = ["GBDT", "GBRank", "IntervalRank", "IsotonicRank", "LambdaMART", "QueryOffset"]
 
 ON_TREES: dict[str, Any] = {"kind": "trees", "stochastic": True}
-_RATES = LogUniform(0.01, 0.03, 0.1, 0.3)
-TREES: dict[str, Any] = {**ON_TREES, "grid": {"n_leaves": [2, 4, 8, 16, 32], "learning_rate": _RATES}}
-FEW_LEAVES: dict[str, Sequence[Any]] = {"n_leaves": [2, 4, 8, 16]}
-REGRESSION = {**FEW_LEAVES, "regression": LogUniform(0.0, 0.01, 0.1, 1.0, 10.0)}
+_RATES = LogUniform(0.001, 0.01, 0.03, 0.1, 0.3, 1.0)
+TREES: dict[str, Any] = {**ON_TREES, "grid": {"n_leaves": [2, 4, 16, 128], "learning_rate": _RATES}}
+FEW_LEAVES: dict[str, Sequence[Any]] = {"n_leaves": [2, 4, 16, 256]}
+REGRESSION = {**FEW_LEAVES, "regression": LogUniform(0.0, 0.01, 0.1, 1.0, 30.0, 1000.0)}
 _SAMPLED: dict[str, Any] = {"query_fraction": None, "feature_fraction": None}
 
 
@@ -295,7 +295,7 @@ METHODS.add(
     "boosted trees, squared hinge on pairs with margins",
     "Zheng et al., NIPS 2007",
     "pairwise",
-    {**FEW_LEAVES, "ties": LogUniform(0.0, 0.01, 0.1, 1.0, 10.0)},
+    {**FEW_LEAVES, "ties": LogUniform(0.0, 0.01, 0.1, 1.0, 10.0, 100.0)},
     **ON_TREES,
 )
 _WITH_REGRESSION = partial(GBRank, regression=0.1), "GBRank with a regression term"
@@ -306,7 +306,7 @@ METHODS.add(
     "boosted trees, grades in separate intervals",
     _MOON,
     "listwise",
-    {**FEW_LEAVES, "separation": LogUniform(0.1, 1.0, 10.0, 100.0, 1000.0)},
+    {**FEW_LEAVES, "separation": LogUniform(0.1, 1.0, 10.0, 100.0, 1000.0, 10000.0)},
     **ON_TREES,
 )
 _WITH_REGRESSION = partial(IntervalRank, separation=100.0, regression=0.1), "IntervalRank with a regression term"

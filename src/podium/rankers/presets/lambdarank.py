@@ -66,6 +66,6 @@ METHODS.add(
     "pairs weighted by the change in NDCG when they are swapped",
     "Burges et al., NIPS 2006",
     "listwise",
-    {"l2": LogUniform(0.0, 1e-3, 1e-2, 1e-1), "learning_rate": LogUniform(3e-4, 1e-3, 1e-2, 1e-1, 0.3, 1.0)},
+    {"l2": LogUniform(0.0, 1e-3, 3e-2, 1.0), "learning_rate": LogUniform(3e-4, 3e-3, 3e-2, 0.3, 1.0, 10.0)},
     stochastic=True,
 )

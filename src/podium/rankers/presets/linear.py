@@ -10,7 +10,7 @@ from podium.training import LBFGS, Stochastic, Trainer
 
 __all__ = ["RankNet", "RankRegress", "RankSVM", "Regression"]
 
-L2 = {"l2": LogUniform(0.0, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0)}
+L2 = {"l2": LogUniform(0.0, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0, 1e3, 1e4)}
 """Penalties to search, from none to one beyond which rankings hardly change: weights are then those of the loss's
 gradient where all scores are equal, only shorter."""
 

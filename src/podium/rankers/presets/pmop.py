@@ -14,7 +14,6 @@ from podium.numerics.subsets.sampling import ARITHMETIC, GEOMETRIC
 from podium.rankers.methods import METHODS
 from podium.rankers.presets.boosted import TREES, LossOnTrees
 from podium.rankers.presets.linear import L2, LinearPreset
-from podium.rankers.spaces import LogUniform
 from podium.training import LBFGS, Stochastic, Trainer
 
 __all__ = ["PMOP"]
@@ -171,9 +170,6 @@ def pairs_in_lists(
 METHODS.add(
     "pmop", PMOP, "likelihood of the ordered partition, ties included", "Truyen et al., SDM 2011", "listwise", L2
 )
-SAMPLED_L2 = {"l2": LogUniform(0.0, 1e-5, 1e-4, 1e-3, 1e-2, 3e-2)}
-"""Penalties for stochastic steps, which are as large as the list is long: with lists of 1,000 documents they diverge
-from a penalty of 0.1 on."""
 for _name, _method, _inference in (
     ("pmop-geometric", "exact", "exact"),
     ("pmop-gibbs", "gibbs", "sampled: Gibbs"),
@@ -184,7 +180,7 @@ for _name, _method, _inference in (
         _name,
         partial(PMOP, potential="geometric", method=_method),
         f"PMOP with the geometric potential, {_inference}",
-        grid=L2 if _method == "exact" else SAMPLED_L2,
+        grid=L2,
         stochastic=_method != "exact",
     )
 METHODS.add_variant("pmop", "pmop-trees", partial(LossOnTrees, PMOPLoss()), "PMOP's loss on boosted trees", **TREES)

@@ -87,6 +87,6 @@ METHODS.add(
     "the mean of trees on queries drawn anew, least squares on the grades",
     "Breiman, Machine Learning 2001",
     "pointwise",
-    {"n_leaves": [2, 4, 16, 64, 256], "feature_fraction": [0.05, 0.1, 0.3, 1.0]},
+    {"n_leaves": [2, 4, 16, 64, 256, 1024], "feature_fraction": [0.01, 0.1, 0.3, 1.0]},
     **ON_TREES,
 )

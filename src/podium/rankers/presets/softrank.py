@@ -97,6 +97,6 @@ METHODS.add(
     "NDCG expected under noisy scores",
     "Taylor et al., WSDM 2008",
     "listwise",
-    {"sigma": LogUniform(0.3, 1.0, 3.0, 10.0), "l2": LogUniform(0.0, 1e-3, 1e-2, 1e-1, 1.0)},
+    {"sigma": LogUniform(0.001, 0.01, 0.1, 1.0, 10.0, 100.0), "l2": LogUniform(0.0, 1e-3, 3e-2, 1.0)},
     stochastic=True,
 )

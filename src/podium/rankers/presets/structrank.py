@@ -111,7 +111,7 @@ for _name, _topology, _summary in (
         _summary,
         "Huang & Frey, NIPS 2008",
         "listwise",
-        {"radius": [1.0, 2.5, 5.0, 10.0, 20.0, None]},
+        {"radius": [0.3, 1.0, 2.5, 5.0, 10.0, 20.0, 40.0, None]},
         stochastic=True,
         variant=_topology != "full",
     )
