@@ -42,7 +42,7 @@ CALLABLE = {"export": "podium.export.api"}
 """Rooms that are also functions of the same name, and the modules that define these."""
 WHOLE = ("data", "models", "rankers", "ratings")
 """Rooms whose names are also names of ``podium`` itself, apart from these and with these of other rooms:"""
-ROOM_ONLY = {"AdaptedRanker", "BaseRanker", "Explanation", "RatingRanker"}
+ROOM_ONLY = {"AdaptedRanker", "BaseRanker", "Explanation", "RatingExplanation", "RatingRanker"}
 ALSO_AT_ROOT = {
     "experiments": {"Auto", "compare", "tune"},
     "export": {"NotExportable", "check_export", "export_formats", "export_refusals"},

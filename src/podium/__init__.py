@@ -27,9 +27,11 @@ _NAMES = {
         LambdaMART LambdaRank ListMLE ListNet PRank PairTies QueryOffset RandomForest
         RandomRanker RankBoost RankNet RankRegress RankSVM Ranker Regression SoftRank
         StructRank adapt""",
-    "podium.ratings": """PMF CoFiRank FactorRanker GlobalRanking ItemMean PMOPFactors PlackettLuceFactors Ratings
-        TasteFactors compare_ratings evaluate_ratings given_n held_out_users leave_one_out
-        make_ratings read_ratings time_split""",
+    "podium.ratings": """PMF CoFiRank FactorRanker FeatureTable GlobalRanking ImplicitFactors ItemMean PMOPFactors
+        PeerRanker PlackettLuceFactors Ratings TasteFactors compare_ratings evaluate_catalogue
+        evaluate_ratings export_factors given_n held_out_users leave_last_out leave_one_out
+        make_ratings random_split read_features read_ratings time_split train_from_comparison
+        tune_ratings write_recommendations""",
 }
 # ---- end of generated names
 

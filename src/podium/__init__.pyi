@@ -74,23 +74,34 @@ from podium.rankers.presets.rankboost import RankBoost as RankBoost
 from podium.rankers.presets.softrank import SoftRank as SoftRank
 from podium.rankers.presets.structrank import StructRank as StructRank
 from podium.rankers.ranker import Ranker as Ranker
+from podium.ratings.catalogue.evaluation import evaluate_catalogue as evaluate_catalogue
 from podium.ratings.compare import compare_ratings as compare_ratings
 from podium.ratings.data import Ratings as Ratings
 from podium.ratings.evaluation import evaluate_ratings as evaluate_ratings
+from podium.ratings.export import export_factors as export_factors
+from podium.ratings.features import FeatureTable as FeatureTable
+from podium.ratings.features import read_features as read_features
 from podium.ratings.files import read_ratings as read_ratings
+from podium.ratings.peers import PeerRanker as PeerRanker
 from podium.ratings.rankers.cofirank import CoFiRank as CoFiRank
 from podium.ratings.rankers.factors import FactorRanker as FactorRanker
 from podium.ratings.rankers.factors import PlackettLuceFactors as PlackettLuceFactors
 from podium.ratings.rankers.factors import PMOPFactors as PMOPFactors
 from podium.ratings.rankers.floors import GlobalRanking as GlobalRanking
 from podium.ratings.rankers.floors import ItemMean as ItemMean
+from podium.ratings.rankers.implicit import ImplicitFactors as ImplicitFactors
 from podium.ratings.rankers.pmf import PMF as PMF
 from podium.ratings.rankers.taste import TasteFactors as TasteFactors
+from podium.ratings.recommendation_files import write_recommendations as write_recommendations
 from podium.ratings.splits import given_n as given_n
 from podium.ratings.splits import held_out_users as held_out_users
+from podium.ratings.splits import leave_last_out as leave_last_out
 from podium.ratings.splits import leave_one_out as leave_one_out
+from podium.ratings.splits import random_split as random_split
 from podium.ratings.splits import time_split as time_split
 from podium.ratings.synthetic import make_ratings as make_ratings
+from podium.ratings.tuning import train_from_comparison as train_from_comparison
+from podium.ratings.tuning import tune_ratings as tune_ratings
 from podium.version import __version__ as __version__
 
 __all__ = [
@@ -106,8 +117,10 @@ __all__ = [
     "CoordinateAscent",
     "FRank",
     "FactorRanker",
+    "FeatureTable",
     "GBRank",
     "GlobalRanking",
+    "ImplicitFactors",
     "IntervalRank",
     "IsotonicRank",
     "ItemMean",
@@ -119,6 +132,7 @@ __all__ = [
     "PMOPFactors",
     "PRank",
     "PairTies",
+    "PeerRanker",
     "PlackettLuceFactors",
     "Preferences",
     "Queries",
@@ -145,15 +159,18 @@ __all__ = [
     "data",
     "distill",
     "evaluate",
+    "evaluate_catalogue",
     "evaluate_ratings",
     "experiments",
     "export",
+    "export_factors",
     "export_formats",
     "export_refusals",
     "given_n",
     "held_out_users",
     "join_judgments",
     "k_folds",
+    "leave_last_out",
     "leave_one_out",
     "load",
     "losses",
@@ -166,8 +183,10 @@ __all__ = [
     "mlflow",
     "models",
     "optuna",
+    "random_split",
     "rankers",
     "ratings",
+    "read_features",
     "read_letor",
     "read_logged",
     "read_qrels",
@@ -179,11 +198,14 @@ __all__ = [
     "serving",
     "time_split",
     "torch",
+    "train_from_comparison",
     "train_test_split",
     "training",
     "tune",
+    "tune_ratings",
     "write_letor",
     "write_queries",
+    "write_recommendations",
     "write_run",
     "write_table",
 ]

@@ -36,12 +36,17 @@ def log(result: Any, *, prefix: str = "") -> None:
 
     Examples
     --------
-    In a program that has results (the tests do this with a store of files):
+    Run by the tests with a store of files; without MLflow, the lines that need it are skipped:
 
-    >>> import mlflow, podium.mlflow  # doctest: +SKIP
+    >>> import podium, podium.mlflow
+    >>> train, test = podium.train_test_split(podium.make_queries(n_queries=20, random_state=0), 0.5, random_state=0)
+    >>> ranker = podium.ListNet().fit(train)
+    >>> import mlflow  # doctest: +SKIP
     >>> with mlflow.start_run():  # doctest: +SKIP
     ...     podium.mlflow.log(ranker)
-    ...     podium.mlflow.log(podium.evaluate(test, ranker.predict(test)), prefix="test_")
+    ...     podium.mlflow.log(podium.evaluate(test, ranker.predict(test), metrics=["ndcg@5"]), prefix="test_")
+    >>> sorted(mlflow.last_active_run().data.metrics)  # doctest: +SKIP
+    ['loss', 'test_ndcg_at_5']
     """
     mlflow = required("mlflow", "podium-rank[mlflow]", "logging to MLflow")
     if isinstance(result, Comparison):

@@ -23,7 +23,7 @@ from podium.dask import from_queries
 def three_workers() -> Iterator[Client]:
     logging.getLogger("distributed").setLevel(logging.CRITICAL)  # it says that workers die, which is the point here
     with (
-        LocalCluster(n_workers=3, threads_per_worker=1, dashboard_address=None, silence_logs=logging.CRITICAL) as made,
+        LocalCluster(n_workers=3, threads_per_worker=1, dashboard_address=":0", silence_logs=logging.CRITICAL) as made,
         Client(made) as client,
     ):
         yield client

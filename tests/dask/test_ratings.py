@@ -50,9 +50,9 @@ def _assert_same_model(one: Any, other: Any) -> None:
 def test_a_fit_equals_the_local_one_to_the_bit(client, ratings, loss, n_partitions) -> None:
     distributed = from_ratings(ratings, n_partitions, client=client)
     assert distributed.n_partitions == n_partitions
-    ranker = podium.FactorRanker(loss, n_factors=3, trainer=SHORT, random_state=1)
+    ranker = podium.FactorRanker(loss, n_factors=3, trainer=SHORT, bias_center="zero", random_state=1)
     here = ranker.fit(ratings).score(ratings), ranker.model_, ranker.recommend("u7", n=3).items.tolist()
-    there = podium.FactorRanker(loss, n_factors=3, trainer=SHORT, random_state=1).fit(distributed)
+    there = podium.FactorRanker(loss, n_factors=3, trainer=SHORT, bias_center="zero", random_state=1).fit(distributed)
     _assert_same_model(ranker, there)
     assert there.score(ratings) == here[0]
     assert there.recommend("u7", n=3).items.tolist() == here[2]
@@ -62,9 +62,9 @@ def test_a_fit_equals_the_local_one_to_the_bit(client, ratings, loss, n_partitio
     "ranker",
     [
         podium.PMOPFactors(n_factors=2, biases=False, init="uniform", trainer=SHORT, random_state=2),
-        podium.PMOPFactors(n_factors=0, trainer=SHORT, random_state=2),
-        podium.PlackettLuceFactors(n_factors=2, trainer=SHORT, random_state=2),
-        podium.FactorRanker(DavidsonLoss(), n_factors=2, trainer=SHORT, random_state=2),
+        podium.PMOPFactors(n_factors=0, bias_center="zero", trainer=SHORT, random_state=2),
+        podium.PlackettLuceFactors(n_factors=2, bias_center="zero", trainer=SHORT, random_state=2),
+        podium.FactorRanker(DavidsonLoss(), n_factors=2, bias_center="zero", trainer=SHORT, random_state=2),
     ],
     ids=["no biases", "biases alone", "ties at random", "a parameter of the loss"],
 )
@@ -80,14 +80,19 @@ def test_validation_ratings_here_or_there_choose_the_same_iteration(client, rati
     train, valid = ratings.take(~held_out), ratings.take(held_out)
     there = from_ratings(train, 2, client=client)
     data = (train, valid), (there, valid), (there, from_ratings(valid, 3, client=client))
-    here, *others = (podium.PMOPFactors(n_factors=2, random_state=0).fit(one, eval_set=held) for one, held in data)
+    here, *others = (
+        podium.PMOPFactors(n_factors=2, bias_center="zero", random_state=0).fit(one, eval_set=held)
+        for one, held in data
+    )
     assert here.convergence_.validation
     for other in others:
         _assert_same_model(here, other)
 
 
 def test_the_model_is_an_ordinary_one(client, ratings, tmp_path) -> None:
-    fitted = podium.PMOPFactors(n_factors=2, trainer=SHORT, random_state=0).fit(from_ratings(ratings, 2, client=client))
+    fitted = podium.PMOPFactors(n_factors=2, bias_center="zero", trainer=SHORT, random_state=0).fit(
+        from_ratings(ratings, 2, client=client)
+    )
     np.testing.assert_array_equal(fitted.seen_.item, ratings.item)
     np.testing.assert_array_equal(fitted.seen_.values, ratings.values)
     fitted.save(tmp_path / "model.podium")
@@ -130,8 +135,8 @@ def test_files_of_whole_users_are_read_where_they_are(client, rows, ratings, tmp
     np.testing.assert_allclose(value_there, value, rtol=1e-12)
     np.testing.assert_allclose(gradient_there, gradient, rtol=1e-12, atol=1e-14)
 
-    ranker = podium.PMOPFactors(n_factors=2, trainer=SHORT, random_state=0)
-    here = podium.PMOPFactors(n_factors=2, trainer=SHORT, random_state=0).fit(ratings)
+    ranker = podium.PMOPFactors(n_factors=2, bias_center="zero", trainer=SHORT, random_state=0)
+    here = podium.PMOPFactors(n_factors=2, bias_center="zero", trainer=SHORT, random_state=0).fit(ratings)
     _assert_same_model(here, ranker.fit(read.repartitioned(2)))
 
 
@@ -166,7 +171,8 @@ def _assert_same_ratings(one: podium.Ratings, other: podium.Ratings) -> None:
     [
         (podium.PMOPFactors(trainer=Stochastic()), "PMOPFactors .* trainer Stochastic.*LBFGS"),
         (podium.PMOPFactors(priors="standard"), "with priors.*without priors it can"),
-        (podium.PMOPFactors(early_stopping=0.2), "give held-out ratings as eval_set"),
+        (podium.PMOPFactors(bias_center="zero", early_stopping=0.2), "give held-out ratings as eval_set"),
+        (podium.PMOPFactors(), 'bias_center="zero"'),
         (podium.CoFiRank(), "CoFiRank cannot be trained on a cluster.*FactorRanker"),
         (podium.TasteFactors(), "TasteFactors cannot be trained on a cluster.*FactorRanker"),
         (podium.PMF(), "PMF cannot be trained on a cluster.*FactorRanker"),

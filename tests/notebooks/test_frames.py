@@ -34,6 +34,18 @@ def test_a_comparison_in_each_kind(comparison, what):
         assert theirs[name][known].tolist() == ours[name].drop_nulls().to_list() == arrow[name].drop_null().to_pylist()
 
 
+@pytest.mark.parametrize("kind", [pandas.DataFrame, polars.DataFrame, pyarrow.table])
+def test_frames_come_as_the_kind_that_was_given(kind):
+    columns = {"qid": [1, 1, 2, 2, 3, 3], "label": [0, 1] * 3, "x": [0.1, 0.7, 0.2, 0.4, 0.3, 0.9]}
+    given = kind(columns)
+    queries = podium.Queries.from_frame(given)
+    made = podium.compare(queries, ["regression"], folds=3, metrics=["ndcg@5"], jobs=1, search="grid")
+    assert {type(made.table()), type(made.per_query), type(made.trials)} == {type(given)}
+    assert type(podium.tune("regression", queries, folds=3, jobs=1).trials_) is type(given)
+    assert podium.Queries(given, qid=columns["qid"]).frame_kind == queries.take([0, 1]).frame_kind
+    assert podium.Queries([[1.0]], qid=[1]).frame_kind is None
+
+
 def test_an_evaluation_in_each_kind():
     evaluation = podium.evaluate([0, 2, 1, 0], [2.0, 1.0, 2.0, 1.0], qid=["b", "b", "a", "a"], metrics=["mrr", "map"])
     frame = evaluation.to_frame("pandas")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import warnings
 
 import pytest
@@ -58,6 +59,13 @@ def test_a_comparison(store, queries):
     assert run.data.metrics["regression/ndcg_at_5"] == comparison.figure("regression", "ndcg@5")
     assert run.data.params["primary"] == "ndcg@5"
     assert "comparison/report.html" in files(run, "comparison")
+
+
+def test_the_documented_example(store):
+    documented = podium.mlflow.log.__doc__.replace("# doctest: +SKIP", "")
+    example = doctest.DocTestParser().get_doctest(documented, {}, "podium.mlflow.log", None, 0)
+    ran = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(example)
+    assert (ran.failed, ran.attempted) == (0, 6)
 
 
 def test_other_things_are_refused(store):

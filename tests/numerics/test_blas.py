@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from types import ModuleType
 
+import pytest
 import scipy.linalg  # noqa: F401  (brings a BLAS)
 from threadpoolctl import threadpool_info, threadpool_limits
 
@@ -18,7 +19,8 @@ def blas_threads() -> list[int]:
 def test_one_thread_within_and_as_before_after(monkeypatch) -> None:
     with threadpool_limits(limits=2, user_api="blas"):
         before = blas_threads()
-        assert 2 in before  # solvers of other packages may bring a BLAS that knows only one thread
+        if 2 not in before:  # some builds cannot have more threads than they started with
+            pytest.skip("no BLAS here can be given two threads")
         for _ in range(2):
             with quiet_blas():
                 assert set(blas_threads()) == {1}

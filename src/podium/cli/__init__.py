@@ -10,6 +10,8 @@ examples:
   podium evaluate test.txt scores.txt --convention letor
   podium export model.podium --format solr -o model.json --check test.txt
   podium ratings compare u.data --n 10,20,50       rankers of users' ratings, given 10, 20 and 50 per user
+  podium ratings train u.data --method pmop-factors -o films.podium
+  podium ratings recommend films.podium -o recs.csv
 
 See podium COMMAND --help for the options of a command.
 """

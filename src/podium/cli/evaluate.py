@@ -56,7 +56,11 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.list_metrics:
         _list_metrics()
         return 0
-    result = _evaluate(arguments)
+    return show(_evaluate(arguments), arguments)
+
+
+def show(result: Evaluation, arguments: argparse.Namespace) -> int:
+    """Print an evaluation as ``--json`` and ``--per-query`` say."""
     if arguments.json:
         output.print_json(_as_json(result, arguments.per_query))
         return 0
@@ -187,6 +191,7 @@ def _as_json(result: Evaluation, per_query: bool) -> dict[str, object]:
         "n_queries": len(result.qids),
         "mean": result.mean,
         "interval": {name: list(result.interval(name)) for name in result.mean},
+        "notes": list(result.notes),
     }
     if per_query:
         summary["qids"] = [str(qid) for qid in result.qids]

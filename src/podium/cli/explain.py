@@ -41,7 +41,7 @@ def configure(parser: options.Parser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    ranker = options.load_model(arguments)
+    ranker = options.load_document_model(arguments)
     if not hasattr(ranker, "explain"):
         raise ValueError(f"{arguments.model} is a {type(ranker).__name__}, whose scores are not made of features")
     queries = options.read_documents(arguments.data, arguments, ranker)

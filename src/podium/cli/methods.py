@@ -19,7 +19,7 @@ sets: docs/results/defaults.md."""
 
 
 def configure(parser: options.Parser) -> None:
-    parser.option("--ratings", "list those for `podium ratings compare`")
+    parser.option("--ratings", "list those for `podium ratings train` and compare")
     parser.option("--json", "print JSON, with the grids that a comparison searches")
 
 

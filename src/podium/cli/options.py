@@ -135,7 +135,7 @@ def study(arguments: argparse.Namespace, *names: str) -> dict[str, Any]:
         name: getattr(arguments, name) for name in ("methods", "convention", "search", "budget", "jobs", "dask", *names)
     }
     primary = arguments.primary and import_metrics([arguments.primary])[0]
-    metrics = import_metrics(arguments.metrics)
+    metrics = arguments.metrics and import_metrics(arguments.metrics)
     return given | {"metrics": metrics, "primary": primary, "random_state": arguments.seed}
 
 
@@ -168,6 +168,30 @@ def load_model(arguments: argparse.Namespace, path: str | None = None) -> Any:
         raise ValueError(
             f"{path} names code that is not Podium's, which is imported only if you say so: {wanted}"
         ) from None
+
+
+def load_rating_model(arguments: argparse.Namespace) -> Any:
+    """Return the ranker of ratings in the file ``arguments.model``; raise ValueError if it is one of documents."""
+    from podium.ratings.estimator import RatingRanker
+
+    ranker = load_model(arguments)
+    if not isinstance(ranker, RatingRanker):
+        raise ValueError(
+            f"{arguments.model} is a model of documents ({type(ranker).__name__}): podium rank ranks them; "
+            "podium ratings train makes models of ratings"
+        )
+    return ranker
+
+
+def load_document_model(arguments: argparse.Namespace) -> Any:
+    """Return the ranker of documents in the file ``arguments.model``; raise ValueError if it is one of ratings."""
+    ranker = load_model(arguments)
+    if not hasattr(ranker, "n_features_in_"):
+        raise ValueError(
+            f"{arguments.model} is a model of users' ratings ({type(ranker).__name__}), which scores no documents: "
+            "podium ratings recommend ranks items for users"
+        )
+    return ranker
 
 
 def _torch_module(name: str) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -92,6 +93,34 @@ class FileProgress:
         elif self._total >= self._LARGE and 10 * read // self._total > self._shown:
             self._shown = 10 * read // self._total
             note(f"{self._path}: {read / 1e6:,.0f} of {self._total / 1e6:,.0f} MB")
+
+
+class Counter:
+    """How much of some work is done, on standard error: a bar on a terminal, otherwise a line per tenth if it lasts."""
+
+    _LONG = 5.0
+    """Seconds after which work that nobody watches is told of."""
+
+    def __init__(self, what: str, total: int, quiet: bool) -> None:
+        self._what, self._total, self._quiet = what, total, quiet
+        self._began, self._tenths = time.perf_counter(), 0
+
+    def __enter__(self) -> Self:
+        self._display = progress.Hidden() if self._quiet else progress.new_display()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._display.close()
+
+    def show(self, done: int) -> None:
+        """Say that so much was done."""
+        seconds, tenths = time.perf_counter() - self._began, 10 * done // max(self._total, 1)
+        if isinstance(self._display, progress.PlainLines):
+            if tenths == self._tenths or seconds < self._LONG:
+                return
+            self._tenths = tenths
+        left = f"{progress.duration(seconds * (self._total - done) / done)} left" if done < self._total else ""
+        self._display.show(self._what, done, self._total, left)
 
 
 class Reporter(progress.Reporter):

@@ -8,11 +8,14 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from podium.rankers.methods import MethodTable
     from podium.rankers.ranker import Ranker
 
 
-def method(name: str, general: Mapping[str, Any], settings: Mapping[str, Any]) -> Any:
-    """Return an unfitted ranker of the named method.
+def method(
+    name: str, general: Mapping[str, Any], settings: Mapping[str, Any], methods: MethodTable | None = None
+) -> Any:
+    """Return an unfitted ranker of the named method, of documents unless other ``methods`` are given.
 
     ``general`` holds settings that every method gets if it has such a parameter, ``settings`` those that the user set.
     A ranker object of the user's own is taken as it is configured, apart from ``settings``.
@@ -21,7 +24,7 @@ def method(name: str, general: Mapping[str, Any], settings: Mapping[str, Any]) -
     from podium.rankers.methods import METHODS
 
     if not is_user_object(name):
-        return _made(name, METHODS.find(name).build, general, settings)
+        return _made(name, (METHODS if methods is None else methods).find(name).build, general, settings)
     found = import_user_object(name)
     if isinstance(found, type) or not hasattr(found, "fit"):
         if not callable(found):

@@ -44,7 +44,7 @@ def run(arguments: argparse.Namespace) -> int:
     from podium.data.io.files import writing
     from podium.data.io.trec import add_to_run
 
-    ranker = options.load_model(arguments)
+    ranker = options.load_document_model(arguments)
     as_run = bool(arguments.out) and arguments.out.endswith(_RUNS)
     needs_lists = getattr(ranker, "_needs_lists", lambda: True)()
     batches = options.read_documents_in_batches(arguments.data, arguments, ranker, as_run or needs_lists)

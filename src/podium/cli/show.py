@@ -1,7 +1,8 @@
 """Show what a model file holds, and where it comes from.
 
 Show a saved model: method, settings, data, date, versions, how it treats features, what it can be exported to, and its
-features with their weights or importances, largest first.
+features with their weights or importances, largest first. For a model of ratings: how many users, items and factors it
+has, its loss, biases and priors.
 
 examples:
   podium show model.podium
@@ -13,6 +14,8 @@ import argparse
 from typing import Any
 
 from podium.cli import options, output
+
+_COUNTED = ("queries", "rows", "ratings", "users", "items")
 
 
 def configure(parser: options.Parser) -> None:
@@ -43,7 +46,7 @@ def _facts(ranker: Any) -> dict[str, Any]:
     from podium.experiments.plan.configuration import plain_parameters
 
     origin = ranker.provenance_
-    named = {"command", "data", "dataset", "saved", "method"}
+    named = {"command", "data", "dataset", "saved", "method", "run"}
     versions = {name: value for name, value in origin.items() if isinstance(value, str) and name not in named}
     convergence = ranker.convergence_
     importances, kind = _importances(ranker)
@@ -54,8 +57,10 @@ def _facts(ranker: Any) -> dict[str, Any]:
         "training": f"{convergence.message} ({convergence.n_iter} {convergence.step}s)",
         "queries": getattr(ranker, "n_queries_", None),
         "documents": getattr(ranker, "n_documents_", None),
+        **_rating_facts(ranker),
         "data": origin.get("data") or origin.get("dataset"),
         "command": origin.get("command"),
+        "run": origin.get("run"),
         "saved": origin.get("saved"),
         "versions": versions,
         "normalization": _normalization(ranker),
@@ -64,6 +69,26 @@ def _facts(ranker: Any) -> dict[str, Any]:
         **{name: value for name, value in further.items() if value is not None},
         "kind": kind,
         "features": importances,
+    }
+
+
+def _rating_facts(ranker: Any) -> dict[str, Any]:
+    """Return what a model of ratings holds; nothing for one of documents."""
+    from podium.ratings.estimator import RatingRanker
+
+    if not isinstance(ranker, RatingRanker):
+        return {}
+    seen, model, loss = ranker.seen_, ranker.model_, ranker._loss()
+    priors, weights = getattr(ranker, "priors_", []), getattr(ranker, "prior_weights_", [])
+    return {
+        "users": seen.n_users,
+        "items": seen.n_items,
+        "ratings": len(seen),
+        "factors": model.item_factors.shape[1],
+        "loss": None if loss is None else repr(loss),
+        "biases": "of items" if model.item_bias.any() else "none",
+        "priors": [f"{prior!r} × {weight:.4g}" for prior, weight in zip(priors, weights, strict=True)],
+        "unknown users": "the average user" if ranker.cold == "average" else "refused",
     }
 
 
@@ -104,7 +129,10 @@ def _members(ranker: Any) -> dict[str, Any] | None:
 def _exports(ranker: Any) -> dict[str, Any]:
     """Return the formats that the model can be exported to, and why not to the others."""
     from podium.export import export_refusals
+    from podium.ratings.estimator import RatingRanker
 
+    if isinstance(ranker, RatingRanker):
+        return {"export": ["podium ratings export: factors, as Parquet and as matrices for inner products"]}
     reasons = export_refusals(ranker)
     refused = {name: reason for name, reason in reasons.items() if reason is not None}
     return {"export": [name for name in reasons if name not in refused], "not exported": refused}
@@ -153,7 +181,7 @@ def _choice(chosen: dict[str, Any]) -> str:
 def _data(part: str, facts: Any) -> str:
     if not isinstance(facts, dict):
         return f"{part}: {facts}"
-    counted = ", ".join(f"{facts[name]} {name}" for name in ("queries", "rows") if name in facts)
+    counted = ", ".join(f"{facts[name]} {name}" for name in _COUNTED if name in facts)
     digest = f", sha256 {str(facts['sha256'])[:12]}…" if "sha256" in facts else ""
     return f"{part}: {facts.get('file', '?')} ({counted}{digest})"
 

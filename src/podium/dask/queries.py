@@ -40,7 +40,7 @@ class DistributedQueries(RemoteQueries):
     --------
     >>> import podium, podium.dask
     >>> from dask.distributed import Client
-    >>> with Client(processes=False, dashboard_address=None):
+    >>> with Client(processes=False, dashboard_address=":0"):
     ...     queries = podium.dask.from_queries(podium.make_queries(n_queries=40, random_state=0), n_partitions=2)
     ...     len(queries.take([0, 3, 5])), queries.repartitioned(4).n_partitions, queries.collect().n_features
     (3, 4, 25)
@@ -181,7 +181,7 @@ def from_queries(
     >>> import podium, podium.dask
     >>> from dask.distributed import Client
     >>> queries = podium.make_queries(n_queries=30, n_documents=8, n_features=3)
-    >>> with Client(processes=False, dashboard_address=None):
+    >>> with Client(processes=False, dashboard_address=":0"):
     ...     ranker = podium.ListNet().fit(podium.dask.from_queries(queries, n_partitions=2))
     >>> (ranker.coef_ == podium.ListNet().fit(queries).coef_).all().item()
     True

@@ -43,7 +43,7 @@ class DistributedRatings(RemoteRatings):
     --------
     >>> import podium, podium.dask
     >>> from dask.distributed import Client
-    >>> with Client(processes=False, dashboard_address=None):
+    >>> with Client(processes=False, dashboard_address=":0"):
     ...     podium.dask.from_ratings(podium.make_ratings(40, 30, 800), n_partitions=2).repartitioned(3)
     DistributedRatings(800 ratings, 40 users, 30 items, 3 partitions)
     """
@@ -76,7 +76,7 @@ def from_ratings(
     --------
     >>> import podium, podium.dask
     >>> from dask.distributed import Client
-    >>> with Client(processes=False, dashboard_address=None):
+    >>> with Client(processes=False, dashboard_address=":0"):
     ...     podium.dask.from_ratings(podium.make_ratings(40, 30, 800), n_partitions=2)
     DistributedRatings(800 ratings, 40 users, 30 items, 2 partitions)
     """
@@ -121,7 +121,7 @@ def read_ratings(
     >>> from dask.distributed import Client
     >>> folder = Path(tempfile.mkdtemp())
     >>> _ = (folder / "a.csv").write_text("ann,up,5\\nann,alien,2\\n"), (folder / "b.csv").write_text("bob,up,4\\n")
-    >>> with Client(processes=False, dashboard_address=None):
+    >>> with Client(processes=False, dashboard_address=":0"):
     ...     podium.dask.read_ratings(f"{folder}/*.csv")
     DistributedRatings(3 ratings, 2 users, 2 items, 2 partitions)
     """

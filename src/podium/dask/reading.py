@@ -66,7 +66,7 @@ def read_letor(
     >>> folder, queries = tempfile.mkdtemp(), podium.make_queries(4, 5, n_features=2, vary_sizes=False)
     >>> podium.write_letor(queries.take([0, 1]), f"{folder}/1.txt")
     >>> podium.write_letor(queries.take([2]), f"{folder}/2.txt")
-    >>> with Client(processes=False, dashboard_address=None):
+    >>> with Client(processes=False, dashboard_address=":0"):
     ...     podium.dask.read_letor(f"{folder}/*.txt")
     DistributedQueries(3 queries, 15 documents, 2 features, 2 partitions)
     """
@@ -116,7 +116,7 @@ def read_table(
     >>> from dask.distributed import Client
     >>> path = Path(tempfile.mkdtemp(), "train.csv")
     >>> _ = path.write_text("qid,label,bm25\\nq1,2,0.5\\nq1,0,0.25\\nq2,1,0.75\\n")
-    >>> with Client(processes=False, dashboard_address=None):
+    >>> with Client(processes=False, dashboard_address=":0"):
     ...     podium.dask.read_table(path)
     DistributedQueries(2 queries, 3 documents, 1 features, 1 partitions)
     """
@@ -160,7 +160,7 @@ def from_dataframe(
     >>> import dask.dataframe, pandas, podium, podium.dask
     >>> from dask.distributed import Client
     >>> frame = pandas.DataFrame({"qid": [1, 1, 2], "label": [1, 0, 2], "bm25": [0.5, 0.25, 0.75]})
-    >>> with Client(processes=False, dashboard_address=None):
+    >>> with Client(processes=False, dashboard_address=":0"):
     ...     podium.dask.from_dataframe(dask.dataframe.from_pandas(frame, npartitions=1))
     DistributedQueries(2 queries, 3 documents, 1 features, 1 partitions)
     """

@@ -13,8 +13,13 @@ from podium.core.wording import did_you_mean
 
 def is_frame(data: Any) -> bool:
     """Return whether it is a pandas or polars data frame or a pyarrow table, without importing any of them."""
-    package = type(data).__module__.partition(".")[0]
+    package = kind_of(data)
     return package in {"pandas", "polars", "pyarrow"} and package in sys.modules and hasattr(data, "shape")
+
+
+def kind_of(frame: Any) -> str:
+    """Return the package that a frame is of: "pandas", "polars" or "pyarrow"."""
+    return type(frame).__module__.partition(".")[0]
 
 
 def named_columns(frame: Any, names: Sequence[str], numeric: Sequence[str] = ()) -> dict[str, np.ndarray]:

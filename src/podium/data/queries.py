@@ -14,7 +14,7 @@ from scipy import sparse
 
 from podium.core.feature_names import feature_name
 from podium.data.features import Features, as_features, first_not_finite
-from podium.data.frames import as_matrix, as_numbers, as_table, as_values, is_frame, require_columns
+from podium.data.frames import as_matrix, as_numbers, as_table, as_values, is_frame, kind_of, require_columns
 from podium.data.grouping import as_column, group_by_query, offsets_from_sizes, permute_rows
 from podium.data.normalize import normalize
 from podium.data.preferences import Preferences
@@ -63,6 +63,8 @@ class Queries:
     """Pairs of grouped documents, if these were given instead of grades."""
     document_ids: np.ndarray | None
     feature_names: tuple[str, ...] | None
+    frame_kind: str | None = None
+    """The package of the frame that they were made of, if any: results come as frames of the same kind."""
 
     def __init__(
         self,
@@ -76,6 +78,7 @@ class Queries:
         feature_names: Sequence[str] | None = None,
     ) -> None:
         if is_frame(features):
+            self.frame_kind = kind_of(features)
             table = as_table(features)
             features = as_matrix(table, table.columns)
             feature_names = table.columns if feature_names is None else feature_names
@@ -161,7 +164,9 @@ class Queries:
         labels = None if label is None else as_numbers(table[label])
         ids = None if document_id is None else as_values(table[document_id])
         matrix = as_matrix(table, features)
-        return cls(matrix, labels, qid=as_values(table[qid]), document_ids=ids, feature_names=features)
+        made = cls(matrix, labels, qid=as_values(table[qid]), document_ids=ids, feature_names=features)
+        made.frame_kind = kind_of(frame)
+        return made
 
     @property
     def labels(self) -> np.ndarray:

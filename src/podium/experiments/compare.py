@@ -204,7 +204,9 @@ def compare(
         if rehearse:
             listener.note("rehearsal: the same comparison without the test parts, to pick a method by")
             rehearsal = on_folds_of(RehearsalFolds(source), entered, folder and folder / REHEARSAL, every[:1])
-        return on_folds_of(source, [*entered, *external], folder, every)
+        comparison = on_folds_of(source, [*entered, *external], folder, every)
+        comparison.frame_kind = getattr(data, "frame_kind", None) or comparison.frame_kind
+        return comparison
 
 
 def run_study(

@@ -33,6 +33,10 @@ from podium.metrics import metric as find_metric
 from podium.models.blend import Blend
 from podium.models.evidence import without_small
 
+_OF_RATINGS = (
+    "this is a comparison of rankers of ratings: podium.train_from_comparison, or podium ratings train --from-run"
+)
+
 
 def train_from(
     comparison: Comparison,
@@ -93,7 +97,7 @@ def _source(comparison: Comparison, data: Any) -> WholeSource:
     if comparison.study is not None and data is None:
         source: Any = comparison.study.source
         if not hasattr(source, "all_queries"):
-            raise ValueError("only comparisons on documents of queries can be trained from")
+            raise ValueError(_OF_RATINGS)
         return source
     reading = comparison.run_facts.get("reading") or {}
     where = data if data is not None else reading.get("path")
@@ -102,7 +106,7 @@ def _source(comparison: Comparison, data: Any) -> WholeSource:
     if where is not None and not isinstance(where, Queries) and not Path(where).exists():
         raise ValueError(f"the data of this comparison are no longer at {where}: say where they are (data, --data)")
     if configuration.unit != QUERIES.unit:
-        raise ValueError("only comparisons on documents of queries can be trained from")
+        raise ValueError(_OF_RATINGS)
     source = open_source(
         where,
         protocol=parse_protocol(configuration.protocol.name),
@@ -143,11 +147,11 @@ def _settings(comparison: Comparison, method: StudyMethod, study: Study) -> Any:
     for result in comparison.results:
         if result.method == method.name and result.seed == seed:
             for trial in result.trials:
-                tried.setdefault(repr(sorted(trial.parameters.items())), _original(trial.parameters, method))
+                tried.setdefault(repr(sorted(trial.parameters.items())), original(trial.parameters, method))
     return method.settings(list(tried.values()), seed)
 
 
-def _original(parameters: dict[str, Any], method: StudyMethod) -> dict[str, Any]:
+def original(parameters: dict[str, Any], method: StudyMethod) -> dict[str, Any]:
     """Return parameters as the space has them, where the run stored only how they are written."""
     found = {}
     for name, value in parameters.items():
@@ -198,7 +202,7 @@ def _blend(
     for (key, trials), share in zip(tried.items(), without_small(np.array(list(shares.values()))), strict=True):
         if share > 0:
             method, first = by_name[trials[0].method], trials[0]
-            setting = Setting(_original(first.parameters, method), first.seed)
+            setting = Setting(original(first.parameters, method), first.seed)
             ranker = final_ranker(method, setting, over_folds([trial.carried for trial in tried[key]]), 0)
             members.append((method.name, ranker, float(share)))
     listener.note(f"fitting the {len(members)} members of the blend on all data")

@@ -15,6 +15,7 @@ import numpy as np
 
 from podium.core.later import polars
 from podium.core.random_state import RandomState, seed_of
+from podium.core.showing.frames import as_kind
 from podium.core.user_objects import import_user_object, is_user_object
 from podium.data.queries import Queries
 from podium.experiments.listening import listening, tell
@@ -299,7 +300,7 @@ def fit_chosen(
         found.notes.append(f"the time was over in the final fit, which was ended early ({ranker.n_iter_} steps)")
     for line in found.notes:
         listener.note(line)
-    ranker.tuning_, ranker.trials_ = found, found.frame()
+    ranker.tuning_, ranker.trials_ = found, as_kind(found.frame(), queries.frame_kind or "polars")
     return ranker
 
 

@@ -281,7 +281,7 @@ def require_ranker(ranker: Any) -> None:
     if isinstance(ranker, FittedEstimator):
         raise NotExportable(
             f"{_named(ranker)} is a model of ratings: its scores belong to users and items, not to the features of a "
-            "document. Use its recommend() and predict() from Python"
+            "document. `podium ratings export` writes its factors, `podium ratings recommend` what it recommends"
         )
     raise NotExportable(f"{ranker!r} is not a Podium ranker; podium.load(path) returns the one in a model file")
 

@@ -49,8 +49,8 @@ def at_ordinal(places: np.ndarray) -> np.ndarray:
 def shortest(value: np.floating[Any]) -> str:
     """Return the shortest decimal text that reads back as this very float32 or float64.
 
-    >>> shortest(np.float32(0.1)), shortest(np.float64(0.1)), shortest(np.float32(2**24))
-    ('0.1', '0.1', '1.6777216e+07')
+    >>> shortest(np.float32(0.1)), shortest(np.float64(0.1)), shortest(np.float32(1e20))
+    ('0.1', '0.1', '1e+20')
     """
     return str(value) if type(value) is np.float32 else repr(float(value))
 

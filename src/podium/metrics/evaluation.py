@@ -125,6 +125,8 @@ class Evaluation:
         mine, theirs = self._key(metric), other._key(metric)
         if self.metrics[mine] != other.metrics[theirs]:
             raise ValueError(f"{self.metrics[mine]} cannot be compared with {other.metrics[theirs]}")
+        if self.metrics[mine].kind.of_all_lists:
+            raise ValueError(f"{mine} is one figure for all lists together: there is nothing to pair and test")
         if self.limit != other.limit:
             raise ValueError("evaluations of lists collapsed to different limits cannot be compared")
         a = self.per_query[mine]

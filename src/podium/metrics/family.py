@@ -51,6 +51,8 @@ class Family:
         Whether it was defined by a user.
     takes_best : bool
         Whether a user's function also takes the grades of the best possible list.
+    of_all_lists : bool
+        Whether it has one value for all lists together, which has neither an interval over queries nor a test.
 
     Examples
     --------
@@ -76,6 +78,7 @@ class Family:
     parameter: float | None = None
     is_own: bool = False
     takes_best: bool = False
+    of_all_lists: bool = False
 
     def named(self, cutoff: int | str | None, parameter: float | None = None) -> str:
         """Return the name of the family's metric with this cutoff and parameter."""

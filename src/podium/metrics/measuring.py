@@ -91,9 +91,9 @@ def measure(
 def _under_one_convention(metrics: list[Metric], rules: Convention, lists: ScoredLists, name_query: NameQuery) -> Array:
     scores, labels, offsets, ids, collapse = lists
     if rules.score_precision == "single":
-        scores = _to_single(scores)
+        scores = to_single(scores)
     require_numbers(scores, labels, offsets, name_query)
-    shown = Shown(scores, labels, offsets, _tie_keys(rules, scores, labels, offsets, ids), labels)
+    shown = Shown(scores, labels, offsets, tie_keys(rules, scores, labels, offsets, ids), labels)
     if collapse is not None:
         # No mean over orders here: of tied documents that compete for a place, the worse is shown.
         shown = show(collapse, shown, labels if rules.ties == "average" else shown.keys)
@@ -166,7 +166,7 @@ def _max_grade(rules: Convention, labels: Array) -> float:
     return float(labels.max(initial=0.0)) if rules.max_grade is None else rules.max_grade
 
 
-def _tie_keys(rules: Convention, scores: Array, labels: Array, offsets: Array, document_ids: Array | None) -> Array:
+def tie_keys(rules: Convention, scores: Array, labels: Array, offsets: Array, document_ids: Array | None) -> Array:
     """Return what tied documents are ordered by, ascending; empty for row order."""
     if rules.ties == "worst":
         return labels
@@ -185,7 +185,8 @@ def _as_text(document_ids: Array) -> Array:
     return document_ids if document_ids.dtype.kind in "US" else np.array([str(x) for x in document_ids], dtype=np.str_)
 
 
-def _to_single(scores: Array) -> Array:
+def to_single(scores: Array) -> Array:
+    """Return scores in single precision; one that is too low for it stays above −∞."""
     with np.errstate(over="ignore"):
         single = scores.astype(np.float32)
     # A document with a very low score has still been retrieved.

@@ -6,6 +6,7 @@ none of them needs to be installed.
 
 import inspect
 import sys
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -129,7 +130,9 @@ class EstimatorModel(Model):
     def scores(self, queries: Queries) -> np.ndarray:
         if queries.n_documents == 0:
             return np.empty(0)
-        scores = np.asarray(self.estimator.predict(queries.features), dtype=np.float64)
+        with warnings.catch_warnings():  # LightGBM 4.6 says so of every array, after a fit on arrays
+            warnings.filterwarnings("ignore", "X does not have valid feature names", UserWarning)
+            scores = np.asarray(self.estimator.predict(queries.features), dtype=np.float64)
         if scores.shape not in ((queries.n_documents,), (queries.n_documents, 1)):
             raise ValueError(
                 f"{type(self.estimator).__name__}.predict gave an array of shape {scores.shape} for "

@@ -218,6 +218,14 @@ class SmoothModel(Model):
         """
         return None
 
+    def sparse_steps(self, queries: Queries, theta: np.ndarray, rate: float) -> Any:
+        """Return what takes an epoch of plain stochastic steps on ``theta`` by itself, at up to this rate; or None.
+
+        For models in which a batch of queries touches few of the parameters. Its ``run(bound, buffers, parameters,
+        order, batch_size, rate)`` takes the steps of an epoch and returns the mean loss met on the way.
+        """
+        return None
+
     sums_by_block: ClassVar[bool] = False
     """Are gradients summed over fixed blocks of queries? Then they are the same wherever the blocks are summed."""
 

@@ -25,7 +25,7 @@ LOSSES: dict[str, Any] = {
     "Plackett-Luce": ListMLELoss(),
 }
 SHARES = (0.1, 0.3, 1.0, 3.0, 10.0)
-"""Penalties that are tried, as multiples of the default of a loss."""
+"""Penalties that are tried, as multiples of 2 for losses that are sums over a list and of 0.05 for means."""
 GIVEN = (10, 20, 50)
 
 
@@ -35,9 +35,15 @@ def fitted_films(data: Data, n: int, method: str, seed: int) -> dict[str, Any]:
     part = given_n(split.train, round(0.7 * n), random_state=seed, min_test=1)
 
     def fit(ratings: podium.Ratings, share: float) -> Any:
-        made = podium.FactorRanker(LOSSES[method], random_state=seed)
-        usual, _ = made._penalties()
-        return made.set_params(regularization=share * usual).fit(ratings)
+        loss = LOSSES[method]
+        usual = 2.0 if loss.likelihood() is not None and not getattr(loss, "normalize", False) else 0.05
+        return podium.FactorRanker(
+            loss,
+            regularization=share * usual,
+            bias_regularization=usual,
+            bias_center="zero",
+            random_state=seed,
+        ).fit(ratings)
 
     def judged(ranker: Any, ratings: podium.Ratings, metrics: tuple[str, ...]) -> dict[str, np.ndarray]:
         found = evaluate_ratings(ranker, ratings, metrics=metrics, scale=(1.0, 5.0)).per_query

@@ -28,6 +28,20 @@ def output(title: str, *parts: Html) -> str:
     return f'<style>{style}</style>\n<div class="podium-out">\n<h4>{escape(title)}</h4>\n{"".join(parts)}\n</div>'
 
 
+def page(title: str, body: str) -> str:
+    """Return a complete HTML document that fetches nothing."""
+    policy = "default-src 'none'; style-src 'unsafe-inline'"
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{escape(title)}</title>\n"
+        "<style>:root { color-scheme: light dark; } body { margin: 2rem auto; padding: 0 1.25rem; max-width: 60rem; "
+        "}</style>\n</head>\n<body>\n"
+        f"{body}</body>\n</html>\n"
+    )
+
+
 def table(heads: Sequence[str], rows: Iterable[Sequence[Any]], numbers: Iterable[int] = ()) -> Html:
     """Return a table whose rows begin with their heading; the columns in ``numbers`` are aligned right."""
     right = set(numbers)
@@ -82,6 +96,18 @@ def share(part: float, label: str) -> Html:
     """Return a drawing of a bar as long as this share of the whole."""
     length = WIDTH * min(max(part, 0.0), 1.0)
     return _drawing(label, f'<rect x="0" y="3" width="{length:.2f}" height="10" fill="{BLUE}"/>')
+
+
+def signed(value: float, largest: float, label: str) -> Html:
+    """Return a drawing of a bar to the right of the middle for a positive value, to the left for a negative one."""
+    middle = WIDTH / 2
+    length = middle * abs(value) / largest if largest else 0.0
+    left, color = (middle, BLUE) if value >= 0 else (middle - length, ORANGE)
+    return _drawing(
+        label,
+        f'<rect x="{left:.2f}" y="3" width="{length:.2f}" height="10" fill="{color}"/>'
+        f'<line x1="{middle:g}" x2="{middle:g}" y1="0" y2="{HEIGHT:g}" stroke="{GRAY}"/>',
+    )
 
 
 def histogram(values: Any, label: str, limits: tuple[float, float] | None = None, n: int = 20) -> Html:

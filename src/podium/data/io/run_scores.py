@@ -41,9 +41,11 @@ class ListedDocuments:
     def run_ids(self) -> list[str]:
         """Return the names of the documents in a run."""
         names: list[str] = []
+        every = set() if self.document_ids is None else set(map(str, set(self.document_ids.tolist())))
+        unfit = {name for name in every if _UNFIT.search(name)}
         for start, stop in zip(self.offsets[:-1].tolist(), self.offsets[1:].tolist(), strict=True):
-            own = [] if self.document_ids is None else [str(name) for name in self.document_ids[start:stop].tolist()]
-            fit = own and len(set(own)) == len(own) and not any(map(_UNFIT.search, own))
+            own = [] if self.document_ids is None else list(map(str, self.document_ids[start:stop].tolist()))
+            fit = own and len(set(own)) == len(own) and not (set(own) & unfit)
             names += own if fit else [f"d{i}" for i in range(1, stop - start + 1)]
         return names
 
@@ -115,11 +117,13 @@ def scores_in(run: Run, documents: ListedDocuments) -> FoundScores:
 
 
 def write_scores(path: FilePath, documents: ListedDocuments, scores: np.ndarray, tag: str) -> None:
-    """Write scores as a run, completely or not at all."""
+    """Write scores as a run, completely or not at all; a document with a score of −∞ was not retrieved."""
     qids = documents.run_qids()
-    number = documents.query_of_document()
+    number, names = documents.query_of_document(), np.array(documents.run_ids(), dtype=object)
+    listed = scores > -np.inf
+    number = number[listed]
     with writing(path) as file:
-        add_lines(file, number, [qids[q] for q in number.tolist()], documents.run_ids(), scores, tag)
+        add_lines(file, number, [qids[q] for q in number.tolist()], names[listed].tolist(), scores[listed], tag)
 
 
 def file_names(names: list[str]) -> dict[str, str]:

@@ -71,6 +71,8 @@ class Configuration:
     item: str = "document"
     silent: dict[str, str] = field(default_factory=dict)
     """Metrics that cannot tell methods apart on these data, and why: see :mod:`podium.metrics.telling`."""
+    beside: list[str] = field(default_factory=list)
+    """Those of the metrics of which neither more nor less is better."""
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:

@@ -41,6 +41,8 @@ class Domain:
     on_queries: Callable[[Any], Any] | None = None
     """Wraps a ranker so that it has ``fit(queries, eval_set=, eval_metric=)`` and ``predict(queries)``, as those of
     documents have. It is sent to worker processes: a class, or a ``partial`` of one."""
+    leaves_out: bool = False
+    """May a ranker leave documents out of a list, by a score of −∞?"""
     derived: Mapping[str, Callable[[Sequence[StudyMethod]], StudyMethod]] = field(default_factory=dict)
     """Methods that are made from the trials of the others named with them."""
 

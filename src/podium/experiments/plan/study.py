@@ -3,7 +3,9 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
 
 from podium.experiments.plan.code import code_digest
 from podium.experiments.plan.configuration import Configuration, DataFacts, MethodFacts, plain, plain_parameters
@@ -18,8 +20,26 @@ from podium.rankers.adapter import adapt
 from podium.rankers.spaces import as_space
 from podium.version import __version__
 
+if TYPE_CHECKING:
+    from podium.experiments.run.outcomes import TestPart
+
 TRIAL = "podium.experiments.run.trial"
 """The module whose function runs a trial: what it reaches determines what comes of one."""
+
+
+class Beside(Protocol):
+    """What judges lists by more than their grades: figures beside the metrics, which order and test nothing."""
+
+    @property
+    def metrics(self) -> Sequence[Metric]:
+        """What they are."""
+
+    @property
+    def names(self) -> list[str]:
+        """What they are called."""
+
+    def judge(self, fold: str, part: "TestPart", scores: np.ndarray) -> dict[str, np.ndarray]:
+        """Return the value of each of the names on each test query."""
 
 
 @dataclass(frozen=True)
@@ -42,11 +62,15 @@ class Study:
     domain: Domain = QUERIES
     silent: Mapping[str, str] = field(default_factory=dict)
     """Metrics that cannot tell methods apart on these data, and why."""
+    beside: Beside | None = None
+    """Judges test parts beside the metrics, by what only the domain knows."""
 
     @cached_property
     def configuration(self) -> Configuration:
         """All that determines the figures."""
         source, primary = self.source, self.primary
+        beside = [] if self.beside is None else list(self.beside.names)
+        judged_by = {*self.metrics, primary, *(() if self.beside is None else self.beside.metrics)}
         return Configuration(
             podium=__version__,
             packages=package_versions(),
@@ -55,16 +79,17 @@ class Study:
             average=source.average,
             search=self.search.description(),
             methods={method.name: self._facts(method) for method in self.methods},
-            metrics=[metric.name for metric in self.metrics],
+            metrics=[*(metric.name for metric in self.metrics), *beside],
             primary=primary.name,
             convention=primary.convention,
-            definitions={metric.name: Identity(metric).description for metric in {*self.metrics, primary}},
+            definitions={metric.name: Identity(metric).description for metric in judged_by},
             options=dict(self.options),
             seed=self.random_state,
             seeds=list(self.seeds),
             unit=self.domain.unit,
             item=self.domain.item,
             silent=dict(self.silent),
+            beside=beside,
         )
 
     def _facts(self, method: StudyMethod) -> MethodFacts:

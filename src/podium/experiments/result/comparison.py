@@ -30,8 +30,6 @@ from podium.metrics.telling import cannot_tell
 from podium.rankers.methods import METHODS
 
 if TYPE_CHECKING:
-    import polars
-
     from podium.experiments.plan.study import Study
 
 __all__ = ["Comparison"]
@@ -64,6 +62,8 @@ class Comparison:
         What did not fit in runs that were made elsewhere.
     run_facts : dict
         Versions, machine and status as the run recorded them, if the comparison was loaded from its folder.
+    frame_kind : {"polars", "pandas", "pyarrow"}
+        The package of its frames: that of the frame that the data came from, if they came from one.
 
     Examples
     --------
@@ -87,6 +87,7 @@ class Comparison:
     study: Study | None = None
     more_notes: Sequence[str] = ()
     run_facts: dict[str, Any] = field(default_factory=dict)
+    frame_kind: str = "polars"
 
     def __post_init__(self) -> None:
         configuration = self.configuration
@@ -166,7 +167,7 @@ class Comparison:
 
     def leads(self, row: MethodSummary, metric: str) -> bool:
         """Return whether this method has the highest mean of this metric, which means nothing if none can differ."""
-        if metric in self.configuration.silent:
+        if metric in self.configuration.silent or metric in self.configuration.beside:
             return False
         means = [other.estimates[metric].mean for other in self.rows if other.estimates]
         return bool(row.estimates) and row.estimates[metric].mean == max(means)
@@ -237,10 +238,12 @@ class Comparison:
     def train_command(self) -> str | None:
         """The command that trains the pick on all data; None if there is no pick, or if only a program has it."""
         pick = self.pick
-        known = pick is not None and (pick in (*METHODS, BLEND) or is_user_object(pick))
-        if self.folder is None or not known or self.configuration.unit != "query":
+        documents = self.configuration.unit == "query"
+        built_in = pick in (*METHODS, BLEND) if documents else pick and self.configuration.methods[pick].family != "own"
+        if self.folder is None or pick is None or not (built_in or is_user_object(pick)):
             return None
-        return f"podium train --from-run {shlex.quote(str(self.folder))} -o model.podium"
+        command = "podium train" if documents else "podium ratings train"
+        return f"{command} --from-run {shlex.quote(str(self.folder))} -o model.podium"
 
     def train(self, method: str | None = None, **options: Any) -> Any:
         """Return a method, by default the pick, fitted on all data of the comparison.
@@ -286,19 +289,19 @@ class Comparison:
     def _all_values(self, metric: str | None) -> dict[str, np.ndarray]:
         return {row.method: self.values(row.method, metric or self.primary) for row in self.rows if row.estimates}
 
-    def table(self) -> polars.DataFrame:
+    def table(self) -> Any:
         """Return one row per method: mean and interval of each metric, p-value, times, selected parameters, error."""
-        return frames.table(self)
+        return self.to_frame("table", self.frame_kind)
 
     @property
-    def per_query(self) -> polars.DataFrame:
+    def per_query(self) -> Any:
         """One row per method and test query, one column per metric."""
-        return frames.per_query(self)
+        return self.to_frame("per_query", self.frame_kind)
 
     @property
-    def trials(self) -> polars.DataFrame:
+    def trials(self) -> Any:
         """One row per trial of each search: parameters, seed, value on validation, seconds."""
-        return frames.trials(self)
+        return self.to_frame("trials", self.frame_kind)
 
     def to_frame(self, what: str = "per_query", kind: str = "pandas") -> Any:
         """Return one of the frames above in another package's kind.
@@ -322,7 +325,7 @@ class Comparison:
 
     def to_csv(self, path: str | Path | None = None) -> str:
         """Return the table as CSV; also write it to ``path``."""
-        return frames.written(self.table().write_csv(), path)
+        return frames.written(frames.table(self).write_csv(), path)
 
     def to_latex(self, path: str | Path | None = None) -> str:
         """Return the table as LaTeX (booktabs); also write it to ``path``."""
@@ -338,8 +341,8 @@ class Comparison:
         self.to_csv(folder / "results.csv")
         self.to_markdown(folder / "table.md")
         self.to_latex(folder / "table.tex")
-        frames.written(self.per_query.write_csv(), folder / "per_query.csv")
-        frames.written(self.trials.write_csv(), folder / "trials.csv")
+        frames.written(frames.per_query(self).write_csv(), folder / "per_query.csv")
+        frames.written(frames.trials(self).write_csv(), folder / "trials.csv")
         write_runs(self, folder / "runs")
         self.to_html(folder / "report.html")
 

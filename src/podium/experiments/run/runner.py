@@ -228,7 +228,7 @@ class Runner:
     def _opened(self, name: str) -> Viewable:
         """Return the fold, loaded when it is first needed."""
         if name not in self._open:
-            fold, sealed = seal(name, *self.study.source.load(name))
+            fold, sealed = seal(name, *self.study.source.load(name), self.study.domain.leaves_out)
             self._open[name] = self._executor.share(fold, self.study.source.folds.index(name)), sealed
         return self._open[name][0]
 
@@ -281,6 +281,11 @@ class Runner:
         self._opened(search.fold)
         sealed = self._open[search.fold][1]
         values, part = sealed.judge(selected, list(dict.fromkeys([*self.study.metrics, *curve])))
+        per_query = {metric.name: values[metric.name].tolist() for metric in self.study.metrics}
+        if self.study.beside is not None:
+            assert selected.trial.test_scores is not None
+            beside = self.study.beside.judge(search.fold, part, selected.trial.test_scores)
+            per_query |= {name: own.tolist() for name, own in beside.items()}
         chosen, tried = selected.trial, search.in_order
         result = Result(
             *search.key,
@@ -291,7 +296,7 @@ class Runner:
             seconds=chosen.seconds + sum(trial.seconds for trial in self._required_trials(search)),
             search_seconds=sum(trial.seconds for _, trial in tried),
             qids=[str(qid) for qid in part.qids],
-            per_query={metric.name: values[metric.name].tolist() for metric in self.study.metrics},
+            per_query=per_query,
             test_fingerprint=sealed.fingerprint,
             trial=search.trial_key(search.tried[chosen.number][0]),
         )

@@ -77,8 +77,9 @@ def select_trial(key: tuple[str, str, int], trials: Sequence[Trial], expected: i
 class SealedTest:
     """The labels of a fold's test part."""
 
-    def __init__(self, fold: str, test: Queries, top_grade: float) -> None:
+    def __init__(self, fold: str, test: Queries, top_grade: float, leaves_out: bool = False) -> None:
         self._fold = fold
+        self._leaves_out = leaves_out
         names = None if test.feature_names is None else np.asarray(test.feature_names)
         self.__part = TestPart(test.qids, test.offsets, test.labels, test.document_ids, names)
         self.__top_grade = max(top_grade, _top_grade(test))
@@ -105,7 +106,7 @@ class SealedTest:
             raise SealError(f"{selected.key}: judged already; test labels are used once")
         self._judged.add(selected.key)
         scores = selected.trial.test_scores
-        if scores is None or not np.isfinite(scores).all():
+        if scores is None or not (np.isfinite(scores) | (self._leaves_out & np.isneginf(scores))).all():
             raise ValueError("the model gave scores that are not finite on the test part")
         part = self.__part
         exact = [with_grade(metric, self.__top_grade) for metric in metrics]
@@ -118,15 +119,17 @@ def visible(name: str, train: Queries, validation: Queries) -> VisibleFold:
     return VisibleFold(name, train.bare(), validation.bare(), None, max(_top_grade(train), _top_grade(validation)))
 
 
-def seal(name: str, train: Queries, validation: Queries, test: Queries | None) -> tuple[VisibleFold, SealedTest]:
-    """Divide a fold into what methods see and the sealed test labels."""
+def seal(
+    name: str, train: Queries, validation: Queries, test: Queries | None, leaves_out: bool = False
+) -> tuple[VisibleFold, SealedTest]:
+    """Divide a fold into what methods see and the sealed test labels; with ``leaves_out``, a score may be −∞."""
     assert test is not None, name
     for part, queries in (("training", train), ("validation", validation), ("test", test)):
         if len(queries) == 0:
             raise ValueError(f"{name}: the {part} part has no queries")
     top_grade = max(_top_grade(train), _top_grade(validation))
     seen = VisibleFold(name, train.bare(), validation.bare(), test.bare().without_labels(), top_grade)
-    return seen, SealedTest(name, test, top_grade)
+    return seen, SealedTest(name, test, top_grade, leaves_out)
 
 
 def with_grade(metric: Metric, top_grade: float) -> Metric:

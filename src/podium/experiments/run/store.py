@@ -151,7 +151,8 @@ class Store:
             database.execute(f"INSERT OR REPLACE INTO trials VALUES ({marks})", (key, *plain.values()))
             scores = {name: getattr(trial, name) for name in _SCORES if getattr(trial, name) is not None}
             if scores:
-                arrays = _pack(scores | _filled(trial.model))
+                many_alike = any(np.isneginf(values).any() for values in scores.values())
+                arrays = _pack(scores | _filled(trial.model), compress=many_alike)
                 database.execute("INSERT INTO scores VALUES (?, ?)", (key, arrays))
 
     def drop_scores(self, keys: Iterable[str]) -> None:

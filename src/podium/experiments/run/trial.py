@@ -118,14 +118,18 @@ def mean(values: np.ndarray) -> float:
 
 def sample(fold: VisibleFold, n_queries: int = 3, n_documents: int = 20) -> VisibleFold:
     """Return a few short lists with the fold's types: enough to compile all code that the whole fold needs."""
-    train, validation = (_head(part, n_queries, n_documents) for part in (fold.train, fold.validation))
-    test = None if fold.test is None else _head(fold.test, n_queries, n_documents)
-    return VisibleFold(fold.name, train, validation, test, 2.0)
+    grades = np.unique(fold.train.labels)
+    # Their own might all be equal and teach nothing: three of the grades there are, or any if there is only one.
+    taught = grades[[0, len(grades) // 2, -1]] if len(grades) > 1 else np.arange(3.0)
+    size = n_queries, n_documents, taught
+    train, validation = (_head(part, *size) for part in (fold.train, fold.validation))
+    test = None if fold.test is None else _head(fold.test, *size)
+    return VisibleFold(fold.name, train, validation, test, float(taught.max()))
 
 
-def _head(queries: Queries, n_queries: int, n_documents: int) -> Queries:
+def _head(queries: Queries, n_queries: int, n_documents: int, grades: np.ndarray) -> Queries:
     few = queries.take(np.arange(min(n_queries, len(queries))))
     head = few.only(np.arange(few.n_documents) - few.offsets[few.query_of_document] < n_documents)
     if not head.has_labels:
         return head
-    return head.with_labels(np.arange(head.n_documents) % 3.0)  # real ones might all be equal and teach nothing
+    return head.with_labels(grades[np.arange(head.n_documents) % 3])

@@ -66,7 +66,7 @@ def _joined_share(n: int) -> float:
     """Return b above. Σ_m C(N−2, m−2)/m = ∫₀¹ x (1+x)^{N−2} dx = (2^N − 1)/N − (2^{N−1} − 1)/(N−1)."""
     if n == 1:
         return 0.0
-    small = math.exp2(-float(n))
+    small = 2.0 ** -float(n)
     one = (1.0 - small) / n
     return (one - (0.5 - small) / (n - 1.0)) / one
 

@@ -71,7 +71,7 @@ def _group_sizes(n: int) -> np.ndarray:
     for left in range(1, n + 1):
         m = np.arange(1, left + 1)
         chosen = logs[left] - logs[m] - logs[left - m]
-        sizes[left, m] = np.exp(chosen - left * math.log(2.0) - math.log1p(-math.exp2(-float(left))))
+        sizes[left, m] = np.exp(chosen - left * math.log(2.0) - math.log1p(-(2.0 ** -float(left))))
     return sizes
 
 

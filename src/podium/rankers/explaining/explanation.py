@@ -129,7 +129,7 @@ class Explanation:
         rows.append(["difference", "", "", f"{self.difference:+.6g}"])
         table = [["feature", *names, "contribution"], *rows]
         widths = [max(len(row[i]) for row in table) for i in range(4)]
-        bars = ["", *(_bar(c.contribution, kept[0].contribution) for c in kept)]
+        bars = ["", *(text_bar(c.contribution, kept[0].contribution) for c in kept)]
         lines = []
         for i, row in enumerate(table):
             cells = [
@@ -182,9 +182,10 @@ class Explanation:
         str
             HTML.
         """
-        from podium.rankers.explaining.picture import page
+        from podium.core.showing.html import page
+        from podium.rankers.explaining.picture import figure
 
-        return page(self, n)
+        return page(self.title, figure(self, n))
 
     def _repr_html_(self) -> str:
         from podium.rankers.explaining.picture import figure
@@ -192,7 +193,7 @@ class Explanation:
         return figure(self)
 
 
-def _bar(value: float, largest: float, width: int = 16) -> str:
+def text_bar(value: float, largest: float, width: int = 16) -> str:
     """Return a bar to the right for a positive contribution, to the left of the middle for a negative one."""
     length = round(abs(value / largest) * width / 2) if largest else 0
     left, right = (" " * (width // 2), "█" * length) if value >= 0 else (("░" * length).rjust(width // 2), "")

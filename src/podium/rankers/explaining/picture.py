@@ -10,20 +10,6 @@ if TYPE_CHECKING:
     from podium.rankers.explaining.explanation import Explanation
 
 
-def page(explanation: Explanation, n: int | None) -> str:
-    """Return a complete HTML document that fetches nothing."""
-    policy = "default-src 'none'; style-src 'unsafe-inline'"
-    return (
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(explanation.title)}</title>\n"
-        "<style>:root { color-scheme: light dark; } body { margin: 2rem auto; padding: 0 1.25rem; max-width: 60rem; "
-        "}</style>\n</head>\n<body>\n"
-        f"{figure(explanation, n)}</body>\n</html>\n"
-    )
-
-
 def figure(explanation: Explanation, n: int | None = 20) -> str:
     """Return the table with its bars as a piece of HTML."""
     kept, n_others, others = explanation.shown(n)
