@@ -74,6 +74,11 @@ class Loss(Parameterized):
     """Operations for a list of n documents, for readers."""
 
     @property
+    def draws(self) -> bool:
+        """Does its value depend on random numbers, a stream for each query's number?"""
+        return False
+
+    @property
     def n_parameters(self) -> int:
         """How many parameters the loss itself learns."""
         return len(self.initial_parameters())
@@ -97,6 +102,11 @@ class Loss(Parameterized):
     def likelihood(self) -> Loss | None:
         """Return the loss whose value is exactly −log of the labels' probability under this model, or None."""
         return None
+
+    def seeded(self, seed: int) -> Loss:
+        """Return the same with this seed of its random numbers; itself if it draws none."""
+        parameters = self.get_params(deep=False)
+        return type(self)(**{**parameters, "random_state": seed}) if "random_state" in parameters else self
 
     def choose_kernel(self) -> Kernel:
         """Return the compiled function of one query; a loss with variants picks by its parameters."""

@@ -76,6 +76,10 @@ class BoltzRankLoss(Loss, rankings="boltzmann"):
     random_state: int = count(0, at_least=0)
     redraw: bool = False
 
+    @property
+    def draws(self) -> bool:
+        return True
+
     def prepare(self, data: LabeledLists) -> tuple[Any, ...]:
         return self._drawn(data, 0)
 

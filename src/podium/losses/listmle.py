@@ -63,6 +63,10 @@ class ListMLELoss(
     orders_per_epoch: int = count(1)
     random_state: int = 0
 
+    @property
+    def draws(self) -> bool:
+        return self.ties == "random"
+
     def likelihood(self) -> Loss:
         return self
 

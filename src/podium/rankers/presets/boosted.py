@@ -92,6 +92,7 @@ class LossOnTrees(BoostedPreset):
     Parameters
     ----------
     loss : Loss
+        What it draws at random, it draws with the ranker's seed.
     regression : float
         Weight of squared errors on the grades that are added to the loss.
     """
@@ -100,7 +101,8 @@ class LossOnTrees(BoostedPreset):
     regression: float = 0.0
 
     def _loss(self) -> Loss:
-        return WithRegression(self.loss, self.regression) if self.regression else self.loss
+        loss = self.loss.seeded(seed_of(self.random_state))
+        return WithRegression(loss, self.regression) if self.regression else loss
 
 
 class LambdaMART(BoostedPreset):

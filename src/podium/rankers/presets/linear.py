@@ -1,6 +1,7 @@
 """Presets with a linear scorer and a smooth loss: their base class, and those that are nothing but a loss."""
 
 from podium.core.parameters import choice, number
+from podium.core.random_state import seed_of
 from podium.losses import Loss, RankNetLoss, RankRegressLoss, RankSVMLoss, RegressionLoss
 from podium.rankers.estimator import BaseRanker
 from podium.rankers.methods import METHODS
@@ -39,6 +40,21 @@ class LinearPreset(BaseRanker):
 
     def _trainer(self) -> Trainer:
         return LBFGS(max_iter=self.max_iter, tolerance=self.tolerance)
+
+
+class LossOnLine(LinearPreset):
+    """A linear scorer on any loss that has a true gradient.
+
+    Parameters
+    ----------
+    loss : Loss
+        What it draws at random, it draws with the ranker's seed.
+    """
+
+    loss: Loss
+
+    def _loss(self) -> Loss:
+        return self.loss.seeded(seed_of(self.random_state))
 
 
 class DescendingPreset(LinearPreset):
