@@ -182,7 +182,7 @@ def test_order_of_documents_does_not_matter(loss: Loss) -> None:
     if isinstance(loss, ListMLELoss | BoltzRankLoss):
         lists = Lists(seed=4)
         lists.labels = np.random.default_rng(4).permutation(len(lists.labels)).astype(float)  # it orders ties itself
-    elif loss.draws:
+    elif loss.is_random:
         pytest.skip("what it draws goes by rows")
     else:
         lists = Lists(seed=4)
@@ -327,7 +327,7 @@ def test_only_losses_that_say_so_take_time_by_pairs(loss: Loss) -> None:
 
 @every_loss
 def test_weight_two_is_the_query_twice(loss: Loss) -> None:
-    if loss.draws:
+    if loss.is_random:
         pytest.skip("draws another order for the second copy")
     lists = Lists(seed=10)
     weight = np.ones(len(lists.sizes))
@@ -344,7 +344,7 @@ def test_weight_two_is_the_query_twice(loss: Loss) -> None:
 
 @every_loss
 def test_weight_zero_removes_the_query(loss: Loss) -> None:
-    if loss.draws:
+    if loss.is_random:
         pytest.skip("a query's order depends on its number")
     lists = Lists(seed=11)
     weight = np.ones(len(lists.sizes))

@@ -51,7 +51,7 @@ def test_losses_do_not_know_the_order_of_rows(loss: Loss) -> None:
     lists = Lists(seed=21)
     if isinstance(loss, ListMLELoss | BoltzRankLoss):  # what these draw is keyed by rows
         lists.labels = np.random.default_rng(4).permutation(len(lists.labels)).astype(float)
-    elif loss.draws:
+    elif loss.is_random:
         pytest.skip("what it draws goes by rows")
     if isinstance(loss, BoltzRankLoss):
         loss = BoltzRankLoss(loss.metric, weight=loss.weight, n_samples=loss.n_samples, g=loss.g)

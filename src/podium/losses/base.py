@@ -74,7 +74,7 @@ class Loss(Parameterized):
     """Operations for a list of n documents, for readers."""
 
     @property
-    def draws(self) -> bool:
+    def is_random(self) -> bool:
         """Does its value depend on random numbers, a stream for each query's number?"""
         return False
 

@@ -77,7 +77,7 @@ class BoltzRankLoss(Loss, rankings="boltzmann"):
     redraw: bool = False
 
     @property
-    def draws(self) -> bool:
+    def is_random(self) -> bool:
         return True
 
     def prepare(self, data: LabeledLists) -> tuple[Any, ...]:

@@ -64,7 +64,7 @@ class ListMLELoss(
     random_state: int = 0
 
     @property
-    def draws(self) -> bool:
+    def is_random(self) -> bool:
         return self.ties == "random"
 
     def likelihood(self) -> Loss:
