@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from podium.data.normalize import WITHIN_QUERY
 from podium.data.queries import Queries
 from podium.data.remote import RemoteQueries
 from podium.metrics import metric
+from podium.numerics.blas import quiet_blas
 from podium.numerics.loop import query_at_fault
 from podium.scorers.base import Model
 from podium.scorers.standardization import Standardization
@@ -56,9 +58,10 @@ def _scores(
 ) -> np.ndarray:
     # Block by block where features are rescaled: a copy of all of them would double the memory.
     scores_of = []
-    for block in [queries] if within is None else queries.in_blocks(_VALUES_AT_ONCE):
-        given = block if within is None else block.normalized(within)
-        scores_of.append(model.scores(given if standardization is None else standardization.apply(given)))
+    with quiet_blas() if model.uses_blas else nullcontext():
+        for block in [queries] if within is None else queries.in_blocks(_VALUES_AT_ONCE):
+            given = block if within is None else block.normalized(within)
+            scores_of.append(model.scores(given if standardization is None else standardization.apply(given)))
     scores = np.concatenate(scores_of)
     if not np.isfinite(scores).all():
         row = int(np.argmin(np.isfinite(scores)))

@@ -122,6 +122,8 @@ class Model:
 
     kind: ClassVar[str] = ""
     """What a model file calls it, if not by the name of its class."""
+    uses_blas: ClassVar[bool] = False
+    """Do scores come from products of matrices? Their last bits depend on the number of threads of BLAS."""
     contributions_method: ClassVar[str] = ""
     """What :meth:`contributions` are, if it returns any: exact, SHAP values, …"""
 

@@ -53,6 +53,7 @@ class KernelModel(SmoothModel):
     """
 
     kind: ClassVar[str] = "kernel regression"
+    uses_blas: ClassVar[bool] = True
     sums_by_block: ClassVar[bool] = True
     n_features: int
 

@@ -73,6 +73,8 @@ class NetworkModel(CompiledModel):
         Penalty on the weights.
     """
 
+    uses_blas: ClassVar[bool] = True
+
     def __init__(
         self, theta: np.ndarray, shape: np.ndarray, n_features: int, standardization: Standardization | None, l2: float
     ) -> None:
