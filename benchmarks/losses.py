@@ -1,52 +1,58 @@
 """Value and gradient of losses: Podium against Rax, PyTorch and LightGBM, in documents per second.
 
-    python benchmarks/losses.py [--quick] [--rounds N]
+    python benchmarks/losses.py [--quick] [--rounds N] [--losses NAME,…]
 
-6,000 lists of 20 to 215 documents in five grades, float32 scores. The contestants:
+6,000 lists of 20 to 215 documents, or 2,000 lists of 100, in five grades, float32 scores. The losses and the peers'
+forms of them are the tables in ``loss_peers``. The contestants:
 
 rax        JAX, jitted, lists padded to the longest (``jax.value_and_grad``).
 padded     PyTorch as allRank does it: lists padded to the longest, autograd.
 buckets    PyTorch with lists sorted by length and batched with lists of similar length, to reduce padding.
-lightgbm   LightGBM's own LambdaRank (gradient and Hessian, no value): an iteration with a single split on a feature of
+lightgbm   LightGBM's own objective (gradient and Hessian, no value): an iteration with a single split on a feature of
            two values, minus the same with the objective "regression", whose gradient costs almost nothing.
 
 Padded contestants get prepared batches; preparing them is not timed. Pairwise losses run in batches of 40 lists,
-whose tensors fit into the cache. Contestants take turns, and the best round of each counts. Other work on the machine
-disturbs the figures: compare ratios within one run. Needs torch, jax, rax and lightgbm.
+whose tensors fit into the cache. Contestants take turns, and the best round of each counts. All use all cores that the
+process may use (``taskset -c 0`` gives them one). Other work on the machine disturbs the figures: compare ratios within
+one run. Needs torch, jax, rax and lightgbm.
 """
 
 from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Callable, Mapping
+from itertools import count
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import lightgbm
 import numpy as np
-import rax
 import torch
-from torch.nn.functional import softplus
 
-from podium.losses import LambdaRankLoss, ListMLELoss, ListNetLoss, Loss, RankNetLoss, RankSVMLoss
+from loss_peers import CONTESTS
+from loss_peers.contest import Contest, Formula
 
 Run = Callable[[], float]
-ROWS = 30
-"""Truncation of LambdaRank."""
+SMALL = 40
+"""Lists per batch of pairwise losses; a divisor of the numbers of lists, so that all batches have one shape."""
 
 
 class Lists:
     """The lists, ragged for Podium and in padded batches for the others."""
 
-    def __init__(self, n_queries: int) -> None:
-        rng = np.random.default_rng(0)
-        self.sizes = rng.integers(20, 216, n_queries)
+    def __init__(self, sizes: np.ndarray, rng: np.random.Generator) -> None:
+        self.sizes = sizes
         self.offsets = np.concatenate(([0], np.cumsum(self.sizes)))
         self.n = int(self.offsets[-1])
         self.labels = rng.integers(0, 5, self.n)
         self.scores = rng.standard_normal(self.n, dtype=np.float32)
+
+    @property
+    def equal(self) -> bool:
+        """Whether all have one length, so that there is nothing to pad."""
+        return bool((self.sizes == self.sizes[0]).all())
 
     def batches(self, size: int, by_length: bool) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
         """Return scores, labels and mask of each batch of lists, padded to the longest of all lists or of the batch."""
@@ -63,49 +69,7 @@ class Lists:
         return result
 
 
-# ---- what is computed, in PyTorch: the sum over the lists of a batch
-
-
-def listnet(s: torch.Tensor, y: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-    target = y.masked_fill(~mask, -torch.inf).softmax(dim=1)
-    return -(target * s.masked_fill(~mask, -1e9).log_softmax(dim=1)).sum()
-
-
-def listmle(s: torch.Tensor, y: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-    order = y.masked_fill(~mask, -1).argsort(dim=1, descending=True, stable=True)
-    ordered = s.gather(1, order)
-    valid = mask.gather(1, order)
-    remaining = ordered.masked_fill(~valid, -1e9).flip(1).logcumsumexp(dim=1).flip(1)
-    return (remaining - ordered).masked_fill(~valid, 0.0).sum()
-
-
-def pairs(f: Callable[[torch.Tensor], torch.Tensor]) -> Callable[..., torch.Tensor]:
-    def loss(s: torch.Tensor, y: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-        better = (y[:, :, None] > y[:, None, :]) & mask[:, :, None] & mask[:, None, :]
-        losses = f(s[:, :, None] - s[:, None, :]) * better
-        return (losses.sum(dim=(1, 2)) / better.sum(dim=(1, 2)).clamp(min=1)).sum()
-
-    return loss
-
-
-def lambdarank(s: torch.Tensor, y: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-    with torch.no_grad():
-        order = s.masked_fill(~mask, -1e9).argsort(dim=1, descending=True, stable=True)
-        discounts = 1 / torch.log2(2.0 + torch.arange(s.shape[1]))
-        gains = (torch.exp2(y) - 1) * mask
-        ideal = (gains.sort(dim=1, descending=True).values * discounts).sum(dim=1).clamp(min=1e-9)
-        ranked, labels, valid = gains.gather(1, order), y.gather(1, order), mask.gather(1, order)
-        top = slice(None, ROWS)
-        delta = (ranked[:, top, None] - ranked[:, None, :]) * (discounts[top, None] - discounts[None, :])
-        unequal = (labels[:, top, None] != labels[:, None, :]) & valid[:, top, None] & valid[:, None, :]
-        weights = delta.abs() / ideal[:, None, None] * unequal
-        weights = torch.triu(weights, diagonal=1)  # each pair once
-        sign = torch.sign(labels[:, top, None] - labels[:, None, :])
-    ordered = s.gather(1, order)
-    return (weights * softplus(-sign * (ordered[:, top, None] - ordered[:, None, :]))).sum()
-
-
-def run_torch(lists: Lists, loss: Callable[..., torch.Tensor], batch_size: int, by_length: bool) -> Run:
+def run_torch(lists: Lists, loss: Formula, batch_size: int, by_length: bool) -> Run:
     batches = [
         (torch.from_numpy(s).requires_grad_(), torch.from_numpy(y).float(), torch.from_numpy(mask))
         for s, y, mask in lists.batches(batch_size, by_length)
@@ -123,7 +87,7 @@ def run_torch(lists: Lists, loss: Callable[..., torch.Tensor], batch_size: int, 
     return run
 
 
-def run_rax(lists: Lists, loss: Callable[..., jax.Array], batch_size: int) -> Run:
+def run_rax(lists: Lists, loss: Formula, batch_size: int) -> Run:
     # All batches have one shape, so that one compilation serves them.
     batches = [tuple(map(jnp.asarray, batch)) for batch in lists.batches(batch_size, by_length=False)]
     step = jax.jit(jax.value_and_grad(lambda s, y, mask: loss(s, y.astype(jnp.float32), where=mask)))
@@ -135,42 +99,20 @@ def run_rax(lists: Lists, loss: Callable[..., jax.Array], batch_size: int) -> Ru
     return run
 
 
-def rax_listnet(scores: jax.Array, labels: jax.Array, where: jax.Array) -> jax.Array:
-    target = jax.nn.softmax(labels, where=where, axis=-1)
-    return rax.softmax_loss(scores, target, where=where)
-
-
-RAX: dict[str, Callable[..., jax.Array]] = {
-    "ListNet": rax_listnet,
-    "ListMLE": rax.listmle_loss,
-    "RankNet": rax.pairwise_logistic_loss,
-    "RankSVM": rax.pairwise_hinge_loss,
-    "LambdaRank": partial(rax.pairwise_logistic_loss, lambdaweight_fn=partial(rax.dcg_lambdaweight, normalize=True)),
-}
-TORCH = {
-    "ListNet": listnet,
-    "ListMLE": listmle,
-    "RankNet": pairs(lambda gap: softplus(-gap)),
-    "RankSVM": pairs(lambda gap: (1 - gap).clamp(min=0)),
-    "LambdaRank": lambdarank,
-}
-OURS: dict[str, tuple[Loss, bool]] = {
-    "ListNet": (ListNetLoss(), False),
-    "ListMLE": (ListMLELoss(), False),
-    "RankNet": (RankNetLoss(), False),
-    "RankSVM": (RankSVMLoss(), False),
-    "LambdaRank": (LambdaRankLoss(truncation=ROWS), True),  # with the Hessian, as LightGBM's
-    "LambdaRank, all pairs": (LambdaRankLoss(truncation=None), True),
-}
-
-
-def run_podium(lists: Lists, loss: Loss, curvature: bool) -> Run:
-    bound = loss.bind(lists.labels, lists.offsets)
+def run_podium(lists: Lists, contest: Contest) -> Run:
+    bound = contest.loss.bind(lists.labels, lists.offsets)
     gradient = np.empty_like(lists.scores)
-    return lambda: bound.value_and_gradient(lists.scores, curvature=curvature, gradient=gradient).value
+    epochs = count()
+
+    def run() -> float:
+        if contest.draws:
+            bound.start_epoch(next(epochs))
+        return bound.value_and_gradient(lists.scores, curvature=contest.curvature, gradient=gradient).value
+
+    return run
 
 
-def lightgbm_seconds(lists: Lists, n_iterations: int, **objective: object) -> float:
+def lightgbm_seconds(lists: Lists, n_iterations: int, objective: Mapping[str, Any]) -> float:
     """Return the seconds for one LightGBM iteration that does almost nothing but compute gradients."""
     feature = (np.arange(lists.n) % 2).astype(np.float32)[:, None]
     data = lightgbm.Dataset(
@@ -202,40 +144,49 @@ def take_turns(runs: dict[str, Run], n_rounds: int) -> dict[str, float]:
     return best
 
 
-def contestants(lists: Lists, name: str) -> dict[str, Run]:
-    pairwise = name not in ("ListNet", "ListMLE")
-    whole, small = len(lists.sizes), 40
-    loss, curvature = OURS[name]
-    runs = {"podium": run_podium(lists, loss, curvature)}
-    if name in TORCH:
-        # One shape for all of Rax's batches: a divisor of the number of lists.
-        runs["rax"] = run_rax(lists, RAX[name], small if pairwise else whole)
-        runs["padded"] = run_torch(lists, TORCH[name], small if pairwise else whole, by_length=False)
-        runs["buckets"] = run_torch(lists, TORCH[name], small if pairwise else whole // 20, by_length=True)
+def contestants(lists: Lists, contest: Contest) -> dict[str, Run]:
+    whole = SMALL if contest.pairwise else len(lists.sizes)
+    runs = {"podium": run_podium(lists, contest)}
+    if contest.rax is not None:
+        runs["rax"] = run_rax(lists, contest.rax, whole)
+    if contest.torch is not None:
+        runs["torch" if lists.equal else "padded"] = run_torch(lists, contest.torch, whole, by_length=False)
+        if not lists.equal:
+            few = SMALL if contest.pairwise else whole // 20
+            runs["buckets"] = run_torch(lists, contest.torch, few, by_length=True)
     return runs
+
+
+def timed(lists: Lists, contest: Contest, n_rounds: int) -> dict[str, float]:
+    """Return the seconds that each contestant takes."""
+    seconds = take_turns(contestants(lists, contest), n_rounds)
+    if contest.lightgbm:
+        baseline = lightgbm_seconds(lists, 2 * n_rounds, {"objective": "regression", "boost_from_average": False})
+        seconds["lightgbm"] = lightgbm_seconds(lists, 2 * n_rounds, contest.lightgbm) - baseline
+    return seconds
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="a tenth of the lists, one round")
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--losses", help=f"some of: {', '.join(CONTESTS)} (names in another case will do)")
     arguments = parser.parse_args()
-    lists = Lists(600 if arguments.quick else 6000)
+    chosen = arguments.losses.lower().split(",") if arguments.losses else [name.lower() for name in CONTESTS]
+    tenth = 10 if arguments.quick else 1
     n_rounds = 1 if arguments.quick else arguments.rounds
-    print(f"{len(lists.sizes):,} lists, {lists.n:,} documents, {torch.get_num_threads()} threads")
-    print(f"{'loss':<22} {'contestant':<10} {'M documents/s':>14} {'podium is':>12}")
-    for name in OURS:
-        seconds = take_turns(contestants(lists, name), n_rounds)
-        if name.startswith("LambdaRank"):
-            level = ROWS if name == "LambdaRank" else 10_000
-            baseline = lightgbm_seconds(lists, 2 * n_rounds, objective="regression", boost_from_average=False)
-            seconds["lightgbm"] = (
-                lightgbm_seconds(lists, 2 * n_rounds, objective="lambdarank", lambdarank_truncation_level=level)
-                - baseline
-            )
+    rng = np.random.default_rng(0)
+    mixed, hundred = Lists(rng.integers(20, 216, 6000 // tenth), rng), Lists(np.full(2000 // tenth, 100), rng)
+    print(f"{torch.get_num_threads()} threads; {len(mixed.sizes):,} lists, {mixed.n:,} documents; and lists of 100")
+    print(f"{'loss':<24} {'contestant':<10} {'M documents/s':>14} {'podium is':>12}")
+    for name, contest in CONTESTS.items():
+        if name.lower() not in chosen:
+            continue
+        lists = hundred if contest.hundred else mixed
+        seconds = timed(lists, contest, n_rounds)
         for contestant, best in seconds.items():
             ratio = "" if contestant == "podium" else f"{best / seconds['podium']:.1f}× faster"
-            print(f"{name:<22} {contestant:<10} {lists.n / best / 1e6:>14.1f} {ratio:>12}", flush=True)
+            print(f"{name:<24} {contestant:<10} {lists.n / best / 1e6:>14.1f} {ratio:>12}", flush=True)
 
 
 if __name__ == "__main__":
