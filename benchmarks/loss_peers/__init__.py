@@ -1,6 +1,6 @@
 """What ``benchmarks/losses.py`` compares: tables of losses, each with the peers' forms of it.
 
-A module here has a table ``CONTESTS`` from the name of a row to a :class:`Contest`. All modules are found by themselves.
+A module here has a table ``CONTESTS`` from the name of a row to a :class:`Contest`; modules are found by themselves.
 """
 
 from importlib import import_module
