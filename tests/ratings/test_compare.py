@@ -92,6 +92,16 @@ def test_validation_is_a_part_of_the_training_ratings_and_test_labels_stay_seale
     assert not known & {tuple(row) for row in test.features[:, :2]}
 
 
+def test_held_out_ratings_choose_penalties_and_do_not_also_end_fits(ratings: podium.Ratings) -> None:
+    """Stopped where the held-out ratings are ranked best, fits with any penalty look alike."""
+    train, validation, _ = RatingSource(ratings, "r", RatingProtocol("given-n", 5, 1), 0).load("replicate 1")
+    sizes = ratings.n_users, ratings.n_items
+    penalized = OnQueries(podium.PMOPFactors(n_factors=2, random_state=0), *sizes).fit(train, validation, "ndcg@10")
+    assert penalized.chosen_ == {}
+    free = OnQueries(podium.PMOPFactors(n_factors=2, regularization=0.0, random_state=0), *sizes)
+    assert free.fit(train, validation, "ndcg@10").chosen_["iterations"] > 0
+
+
 def test_held_out_users_are_folded_in(ratings: podium.Ratings) -> None:
     source = RatingSource(ratings, "r", RatingProtocol("held-out-users", 5, 1), 0)
     train, validation, test = source.load("replicate 1")

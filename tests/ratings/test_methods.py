@@ -15,7 +15,7 @@ from podium.ratings.rankers.floors import FLOORS
 _TRAINED = "cold random_state verbose"
 _FACTORS = (
     "n_factors regularization biases bias_regularization priors n_folds init trainer early_stopping bias_center "
-    "feature_regularization " + _TRAINED
+    "strength feature_regularization " + _TRAINED
 )
 PARAMETERS = {
     "FactorRanker": f"loss {_FACTORS}",

@@ -75,7 +75,7 @@ class Loss(Parameterized):
 
     @property
     def is_random(self) -> bool:
-        """Does its value depend on random numbers, a stream for each query's number?"""
+        """Whether its value depends on random numbers, a stream for each query's number."""
         return False
 
     @property

@@ -109,6 +109,11 @@ class RatingRanker(Recommender):
         with fit_shown(getattr(self, "verbose", 0), callback) as told:
             return self._set_fit(self._train(ratings, validation, told, *beside))
 
+    @property
+    def stops_by_ratings(self) -> bool:
+        """Whether held-out ratings are to end a fit, in a search that judges its settings by the same ratings."""
+        return True
+
     def _with_features(self, ratings: Ratings, features: Mapping[str, Any]) -> Ratings:
         """Note the features; return the ratings with all users and items that have some."""
         if features:

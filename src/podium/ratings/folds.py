@@ -247,13 +247,19 @@ class OnQueries:
             validation = features[aside], labels[aside]
             eval_metric = metric("ndcg@10", metric(eval_metric).rules)
         trained = features[train], labels[train]
-        self.ranker.fit(self._ratings(*trained), eval_set=self._ratings(*validation), eval_metric=eval_metric)
+        self._search(self._ratings(*trained), self._ratings(*validation), eval_metric)
         stop = stop_after(self.convergence_.best_iter)
         parts = zip(trained, validation, strict=True)
         self.final: RatingRanker = clone(self.ranker).fit(self._ratings(*map(np.concatenate, parts)), callback=stop)
         if given.any():
             self.final = self.final.with_users(self._ratings(features[given], labels[given]))
         return self
+
+    def _search(self, train: Ratings, validation: Ratings, eval_metric: str | Metric) -> None:
+        if getattr(self.ranker, "stops_by_ratings", True):  # a ranker of the user's own need not know of it
+            self.ranker.fit(train, eval_set=validation, eval_metric=eval_metric)
+        else:
+            self.ranker.fit(train)
 
     def predict(self, queries: Queries) -> np.ndarray:
         """Return scores by the first fit for the validation part, which has labels, and by the final one otherwise."""

@@ -183,7 +183,7 @@ class Searched(OnQueries):
 
     def fit(self, queries: Queries, eval_set: Queries, eval_metric: str | Metric) -> Self:
         train, validation = (self._ratings(part.features, part.labels) for part in (queries, eval_set))
-        self.ranker.fit(train, eval_set=validation, eval_metric=eval_metric)
+        self._search(train, validation, eval_metric)
         self.final = self.ranker
         return self
 

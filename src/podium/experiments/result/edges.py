@@ -12,9 +12,9 @@ LEAST = {"n_leaves": 2, "feature_fraction": 0.01, "learning_rate": 0.001, "sigma
 hundredth of the features is one of them, if there are 100 or fewer; all trees together make less than one full step at
 a rate of a thousandth, and lower rates only rescale their sum; SoftRank's ranks are all but certain with noise of a
 thousandth."""
-MOST = {"learning_rate": 1.0, "regression": 1000.0}
+MOST = {"learning_rate": 1.0, "regression": 1000.0, "strength": 3.0}
 """The largest values: a rate of 1 takes the full step, and a regression with a thousand times the weight of the loss is
-all that is left."""
+all that is left; under three times the level of noise, factors vanish."""
 FLAT = 1e-3
 """A metric that changes less than this over the last step of a grid has reached its limit there."""
 

@@ -48,6 +48,8 @@ class FactorPreset(SidedRatingRanker):
         By default the smallest under which factors would vanish if the loss's derivatives on these ratings had random
         signs: with less they fit noise, whatever the loss and the number of ratings. ``regularization_`` is what was
         used.
+    strength : float
+        Times that default; it has no meaning where ``regularization`` is given.
     bias_regularization : float, optional
         That of the biases; by default 64 for PMOP and Plackett-Luce, which are sums over a list, and 3.2 for losses
         that are means; 20 and 1 where they are drawn to what features say, 8 and 0.4 where to zero. 0 is none.
@@ -90,6 +92,7 @@ class FactorPreset(SidedRatingRanker):
     trainer: Trainer | None = None
     early_stopping: float | None = number(None, above=0, below=1)
     bias_center: str = choice("items", "zero")
+    strength: float = number(1.0, at_least=0)
 
     regularization_: float
     prior_weights_: np.ndarray
@@ -169,6 +172,15 @@ class FactorPreset(SidedRatingRanker):
         model = self._of_features(fitted, ratings) if isinstance(fitted, SidedParameters) else fitted.factors()
         return model if "items" in self.encodings_ else _unrated_as_average(model, ratings.item_counts() > 0)
 
+    @property
+    def stops_by_ratings(self) -> bool:
+        """Whether held-out ratings are to end a fit, in a search that judges its settings by the same ratings.
+
+        Stopped where they are ranked best, fits with any penalty look alike, and little is known of which one is best
+        on all ratings. L-BFGS with a penalty needs no such end.
+        """
+        return not isinstance(self._trainer(False), LBFGS) or self.regularization == 0
+
     def _trainer(self, validated: bool) -> Trainer:
         if self.trainer is not None:
             return self.trainer
@@ -212,7 +224,7 @@ class FactorPreset(SidedRatingRanker):
         usual = _SUMMED if is_sum else _AVERAGED
         if l2 is None:
             smooth = loss if loss.has_gradient else loss.likelihood()
-            l2 = noise_level(smooth or RankNetLoss(), ratings) if self.n_factors else 0.0
+            l2 = self.strength * noise_level(smooth or RankNetLoss(), ratings) if self.n_factors else 0.0
         if bias_l2 is None:
             bias_l2 = usual * (_AROUND_LINES if with_lines else _AROUND_FEATURES if self._matrices else 1.0)
         return float(l2), float(bias_l2) if self.biases else None
@@ -339,16 +351,16 @@ class PlackettLuceFactors(FactorPreset):
 
 
 _TRUYEN = "Truyen et al., SDM 2011"
-_SUM, _MEAN = LogUniform(0.3, 1.0, 3.0, 10.0, 30.0, 100.0), LogUniform(0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
-"""Regularization to try for losses that are sums over a user's list and for means, until only biases are left."""
+_STRENGTHS = {"strength": LogUniform(0.25, 0.5, 0.7, 1.0, 1.4, 3.0)}
+"""Penalties to try, as multiples of the level of noise, until only biases are left."""
 
-for _name, _loss, _summary, _reference, _strengths in (
-    ("pmop", PMOPLoss(), "the likelihood of ordered partitions, ties and all", _TRUYEN, _SUM),
-    ("plackett-luce", ListMLELoss(), "the Plackett-Luce likelihood, ties broken at random", _TRUYEN, _SUM),
-    ("listnet", ListNetLoss(), "ListNet's loss", "Cao et al., ICML 2007", _MEAN),
-    ("ranknet", RankNetLoss(), "RankNet's loss", "Burges et al., ICML 2005", _MEAN),
-    ("rao-kupper", RaoKupperLoss(), "Rao and Kupper's pairs with ties", "JASA 1967", _MEAN),
-    ("davidson", DavidsonLoss(), "Davidson's pairs with ties", "JASA 1970", _MEAN),
+for _name, _loss, _summary, _reference, _is_variant in (
+    ("pmop", PMOPLoss(), "the likelihood of ordered partitions, ties and all", _TRUYEN, False),
+    ("plackett-luce", ListMLELoss(), "the Plackett-Luce likelihood, ties broken at random", _TRUYEN, False),
+    ("listnet", ListNetLoss(), "ListNet's loss", "Cao et al., ICML 2007", True),
+    ("ranknet", RankNetLoss(), "RankNet's loss", "Burges et al., ICML 2005", True),
+    ("rao-kupper", RaoKupperLoss(), "Rao and Kupper's pairs with ties", "JASA 1967", True),
+    ("davidson", DavidsonLoss(), "Davidson's pairs with ties", "JASA 1970", True),
 ):
     RATING_METHODS.add(
         f"{_name}-factors",
@@ -356,8 +368,8 @@ for _name, _loss, _summary, _reference, _strengths in (
         f"factors under {_summary}",
         _reference,
         "factors",
-        {"regularization": _strengths},
-        variant=_strengths is _MEAN,
+        _STRENGTHS,
+        variant=_is_variant,
         kind="factors",
     )
 RATING_METHODS.add(
