@@ -9,7 +9,7 @@ import pytest
 
 # A source or test file whose name ends with that of an optional package imports it, such as tests/test_torch.py; one
 # whose name ends with _extras needs several, or takes long.
-OPTIONAL_PACKAGES = ("torch", "matplotlib", "_extras")
+OPTIONAL_PACKAGES = ("torch", "sentence_transformers", "matplotlib", "_extras")
 # Everything in these folders needs Java and search engines, or Dask.
 HERE = Path(__file__).parent
 NEEDING_EXTRAS = {HERE / "tests" / "engines", HERE / "tests" / "dask", HERE / "src" / "podium" / "dask"}

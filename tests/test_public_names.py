@@ -15,8 +15,10 @@ import podium
 TOOL = Path(__file__).parent.parent / "tools" / "public_names.py"
 
 
-# These need optional packages, with which they are tested: tests/dask, tests/test_torch.py.
-@pytest.mark.parametrize("name", [name for name in podium.__all__ if name not in ("dask", "torch")])
+# These need optional packages, with which they are tested: tests/dask, tests/test_torch.py, …
+@pytest.mark.parametrize(
+    "name", [name for name in podium.__all__ if name not in ("dask", "sentence_transformers", "torch")]
+)
 def test_every_public_name_is_there(name: str) -> None:
     assert getattr(podium, name) is not None
 

@@ -22,6 +22,8 @@ ROOMS = {
     "ratings": "collaborative filtering: data, splits, factors, rankers, comparisons",
     "experiments": "plan · run · result · report: studies that compare methods",
     "export": "models for search engines and other libraries; one file per format",
+    "sentence_transformers": "losses for cross encoders of texts (needs sentence-transformers)",
+    "torch": "Podium's losses under autograd (needs PyTorch)",
     "models": "rankers made of other rankers: blends, distilled models",
     "rankers": "the estimator, presets, the table of methods, adapters",
     "probabilities": "distributions over the rankings of a list; one file per family",
@@ -29,7 +31,6 @@ ROOMS = {
     "files": "the model file: format, saving and loading",
     "training": "L-BFGS, stochastic, boosting, feasible; no concrete scorer",
     "scorers": "linear, networks, trees, kernel regression, PyTorch, your own",
-    "torch": "Podium's losses under autograd (needs PyTorch)",
     "losses": "one file per method",
     "metrics": "conventions, families, evaluation, significance",
     "data": "queries, splitting, normalizing; io/: LETOR, tables, TREC, folds",
@@ -109,9 +110,9 @@ def rooms() -> str:
     for i, room in enumerate(layers()):
         y = TOP + i * height
         parts += [
-            f'<rect class="lane" x="70" y="{y}" width="650" height="{height - 6}" rx="6" stroke="#c9d4df"/>',
+            f'<rect class="lane" x="70" y="{y}" width="710" height="{height - 6}" rx="6" stroke="#c9d4df"/>',
             f'<text class="room" x="86" y="{y + 22}">{room}</text>',
-            f'<text class="about" x="196" y="{y + 22}">{escape(ROOMS[room])}</text>',
+            f'<text class="about" x="256" y="{y + 22}">{escape(ROOMS[room])}</text>',
         ]
     bottom = TOP + len(layers()) * height
     middle = bottom // 2
@@ -120,7 +121,7 @@ def rooms() -> str:
         f'<text class="small" x="30" y="{middle}" transform="rotate(-90 30 {middle})" '
         'text-anchor="middle">may import</text>',
     ]
-    return svg(740, bottom + 6, parts)
+    return svg(800, bottom + 6, parts)
 
 
 def lanes(steps: list[Step]) -> str:

@@ -36,7 +36,7 @@ ROOMS = (
 """Packages whose names are public, as in ``podium.losses.ListNetLoss``."""
 REGISTERING = ("export/targets", "metrics/families")
 """Packages whose modules have no public names, but register what they declare when they are imported."""
-MODULES = ("mlflow", "optuna", "torch")
+MODULES = ("mlflow", "optuna", "sentence_transformers", "torch")
 """Modules that are public as they are."""
 CALLABLE = {"export": "podium.export.api"}
 """Rooms that are also functions of the same name, and the modules that define these."""

@@ -11,6 +11,7 @@ from podium import optuna as optuna
 from podium import rankers as rankers
 from podium import ratings as ratings
 from podium import scorers as scorers
+from podium import sentence_transformers as sentence_transformers
 from podium import serving as serving
 from podium import torch as torch
 from podium import training as training
@@ -195,6 +196,7 @@ __all__ = [
     "read_run",
     "read_table",
     "scorers",
+    "sentence_transformers",
     "serving",
     "time_split",
     "torch",

@@ -1,6 +1,6 @@
 """Podium's losses in PyTorch: ``pip install podium-rank[torch]``.
 
-    criterion = podium.torch.loss(podium.losses.ListNetLoss())
+    criterion = podium.torch.loss("pmop")             # or one of podium.losses
     value = criterion(scores, labels, offsets)        # one row of scores after another, no padding
     value = criterion(scores, labels, mask=mask)      # or padded, (n_lists, longest)
     value.backward()
@@ -22,17 +22,19 @@ except ImportError as error:  # pragma: no cover
 
 from podium.losses.base import Loss
 from podium.losses.bound import BoundLoss
+from podium.rankers.named_losses import named_loss
 
 __all__ = ["BoundTorchLoss", "TorchLoss", "loss"]
 
 
-def loss(podium_loss: Loss) -> TorchLoss:
+def loss(podium_loss: Loss | str) -> TorchLoss:
     """Return a Podium loss as a differentiable function of a tensor of scores.
 
     Parameters
     ----------
-    podium_loss : Loss
-        One of :mod:`podium.losses`.
+    podium_loss : Loss or str
+        One of :mod:`podium.losses`, or the name of a method, as ``podium methods`` lists them, that is trained on one:
+        ``"pmop"``. A named loss has the method's defaults and the seed 0.
 
     Returns
     -------
@@ -42,7 +44,7 @@ def loss(podium_loss: Loss) -> TorchLoss:
     Examples
     --------
     >>> import torch, podium, podium.torch
-    >>> criterion = podium.torch.loss(podium.losses.ListNetLoss())
+    >>> criterion = podium.torch.loss("pmop")
     >>> scores = torch.tensor([0.5, 1.0, -1.0, 0.0], requires_grad=True)
     >>> value = criterion(scores, labels=[2, 0, 1, 1], offsets=[0, 2, 4])
     >>> value.backward()
@@ -57,8 +59,8 @@ class TorchLoss(torch.nn.Module):
 
     Parameters
     ----------
-    podium_loss : Loss
-        One of :mod:`podium.losses`.
+    podium_loss : Loss or str
+        As in :func:`podium.torch.loss`.
 
     Examples
     --------
@@ -69,11 +71,17 @@ class TorchLoss(torch.nn.Module):
     0.375
     """
 
-    def __init__(self, podium_loss: Loss) -> None:
+    def __init__(self, podium_loss: Loss | str) -> None:
         super().__init__()
-        if not isinstance(podium_loss, Loss):
-            raise TypeError(f"podium.torch.loss takes one of podium.losses, such as ListNetLoss(); got {podium_loss!r}")
+        if isinstance(podium_loss, str):
+            podium_loss = named_loss(podium_loss)
+        elif not isinstance(podium_loss, Loss):
+            raise TypeError(
+                "podium.torch.loss takes one of podium.losses, such as ListNetLoss(), or a name, such as 'pmop'; "
+                f"got {podium_loss!r}"
+            )
         self.podium_loss = podium_loss
+        self._epoch: int | None = None
         initial = podium_loss.initial_parameters()
         self.own = torch.nn.Parameter(torch.from_numpy(initial.copy())) if len(initial) else None
 
@@ -129,7 +137,22 @@ class TorchLoss(torch.nn.Module):
             raise ValueError("a mask is for padded lists, of two dimensions; lists in one row are told by offsets")
         offsets = [0, len(labels)] if offsets is None else _to_numpy(offsets)
         weight = None if query_weight is None else _to_numpy(query_weight)
-        return BoundTorchLoss(self.podium_loss.bind(labels, offsets, weight), where, self.own)
+        bound = self.podium_loss.bind(labels, offsets, weight)
+        if self._epoch is not None:
+            bound.start_epoch(self._epoch)
+        return BoundTorchLoss(bound, where, self.own)
+
+    def start_epoch(self, epoch: int) -> None:
+        """Let a loss that draws at random draw anew in the calls that follow, as Podium's own trainers do per epoch.
+
+        Without it, the draws for the first list of each call are the same, and so on. Other losses do not change.
+
+        Parameters
+        ----------
+        epoch : int
+            Which draws: the same number gives the same ones.
+        """
+        self._epoch = int(epoch)
 
     def extra_repr(self) -> str:
         """Return what PyTorch prints within the parentheses."""
@@ -178,16 +201,33 @@ class _Loss(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, scores: torch.Tensor, own: torch.Tensor, bound: BoundLoss) -> torch.Tensor:
         result = bound.value_and_gradient(_to_numpy(scores), parameters=_to_numpy(own).astype(np.float64))
-        ctx.save_for_backward(
-            torch.from_numpy(result.d_scores).to(scores), torch.from_numpy(result.d_parameters).to(own)
-        )
+        d_scores, d_own = torch.from_numpy(result.d_scores).to(scores), torch.from_numpy(result.d_parameters).to(own)
+        ctx.save_for_backward(scores, own, d_scores, d_own)
         return scores.new_tensor(result.value)
 
     @staticmethod
-    @torch.autograd.function.once_differentiable  # type: ignore[untyped-decorator]
     def backward(ctx: Any, d_value: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, None]:
-        d_scores, d_own = ctx.saved_tensors
-        return d_value * d_scores, d_value.to(d_own) * d_own, None
+        return *_Gradient.apply(d_value, *ctx.saved_tensors), None
+
+
+class _Gradient(torch.autograd.Function):
+    """The gradient, which depends on scores in a way that PyTorch does not know.
+
+    It takes the scores as inputs for this reason only: to PyTorch, a gradient that depends on nothing is a constant,
+    and a penalty on it would be ignored without a word.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, d_value: torch.Tensor, *tensors: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        _scores, _own, d_scores, d_own = tensors
+        return d_value * d_scores, d_value.to(d_own) * d_own
+
+    @staticmethod
+    def backward(ctx: Any, *_: torch.Tensor) -> Any:
+        raise RuntimeError(
+            "Podium's losses have first derivatives only: the gradient of a loss cannot be differentiated again. "
+            "For penalties on gradients or Hessians, write the loss in PyTorch's own operations"
+        )
 
 
 def _to_numpy(values: Any) -> np.ndarray:
