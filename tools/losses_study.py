@@ -147,9 +147,10 @@ def page(found: dict[str, np.ndarray], repeats: int) -> str:
         f"Written by `python tools/losses_study.py` on {datetime.date.today()}; seeds 0 to {repeats - 1}; all figures "
         "are computed. Lists of a linear score with noise (its signal has deviation 1), cut into grades of which each "
         f"is half as frequent as the one below; {N_FEATURES} features, {N_SIGNALS} of them with signal. A linear "
-        f"scorer learns from {N_DOCUMENTS} documents, in as many lists as these make; as many more, as noisy, choose the "
-        f"penalty (one of {len(PENALTIES)}, for every loss) and where stochastic training stops; NDCG@10 (`standard`) is on "
-        f"{N_TEST} lists without noise, so 1 is possible. The middle is {Case()}; one of the three varies at a time. "
+        f"scorer learns from {N_DOCUMENTS} documents, in as many lists as these make; as many more, as noisy, choose "
+        f"the penalty (one of {len(PENALTIES)}, for every loss) and where stochastic training stops; NDCG@10 "
+        f"(`standard`) is on {N_TEST} lists without noise, so 1 is possible. The middle is {Case()}; one of the three "
+        "varies at a time. "
         "Losses have their default parameters.",
         "",
         "![Difference of each loss from the best one, case by case](../images/losses.svg)",
