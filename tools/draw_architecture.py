@@ -20,6 +20,7 @@ ROOMS = {
     "optuna": "pruning of Optuna's trials",
     "dask": "queries and ratings on a cluster, and what runs beside them (needs Dask)",
     "ratings": "collaborative filtering: data, splits, factors, rankers, comparisons",
+    "clicks": "logs of clicks: simulation, bias, judging, interleaving",
     "experiments": "plan · run · result · report: studies that compare methods",
     "export": "models for search engines and other libraries; one file per format",
     "sentence_transformers": "losses for cross encoders of texts (needs sentence-transformers)",

@@ -20,6 +20,7 @@ from pathlib import Path
 SOURCE = Path(__file__).parent.parent / "src"
 
 ROOMS = (
+    "clicks",
     "dask",
     "data",
     "experiments",

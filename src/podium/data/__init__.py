@@ -1,6 +1,7 @@
 """Lists of documents: reading, writing, making, dividing and rescaling them."""
 
 from podium.core.rooms import public_names
+from podium.data.clicks import *
 from podium.data.io.formats import *
 from podium.data.io.judgments import *
 from podium.data.io.letor.reader import *

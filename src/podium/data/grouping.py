@@ -87,9 +87,12 @@ def as_ids(ids: Any, what: str) -> np.ndarray:
 
     ``what`` names an id in messages. Ids of different types stay different: the number 1 is not the text "1".
     """
-    array = np.asarray(ids)
+    try:
+        array = np.asarray(ids)
+    except ValueError:  # tuples among other ids, or of several lengths
+        array = np.empty((0, 0))
     if not isinstance(ids, np.ndarray) and (
-        array.ndim == 2 or (array.dtype.kind in "US" and not all(map(_fits_numpy, ids)))
+        array.ndim >= 2 or (array.dtype.kind in "US" and not all(map(_fits_numpy, ids)))
     ):
         array = np.empty(len(ids), dtype=object)
         array[:] = list(ids)
