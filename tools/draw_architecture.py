@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[1]
 IMAGES = ROOT / "docs" / "images"
 
 ROOMS = {
-    "cli": "one file per command; cli/ratings/",
+    "cli": "one file per command; cli/clicks/, cli/ratings/",
     "mlflow": "results in runs of MLflow",
     "optuna": "pruning of Optuna's trials",
     "dask": "queries and ratings on a cluster, and what runs beside them (needs Dask)",

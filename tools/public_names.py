@@ -135,8 +135,8 @@ def _room(folder: Path, names: Names) -> str:
     path = folder / "__init__.py"
     docstring = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")), clean=False) if path.exists() else None
     lines = [f'"""{docstring}"""'] if docstring else []
-    lines += ["", "from podium.core.rooms import public_names"]
-    lines += [f"from {module} import *" for module in sorted(names)]
+    imports = {"podium.core.rooms": "public_names", **dict.fromkeys(names, "*")}
+    lines += ["", *(f"from {module} import {imports[module]}" for module in sorted(imports))]
     lines += ["", "__all__ = public_names(__name__)"]
     return "\n".join(lines) + "\n" if names else f"{lines[0]}\n"
 

@@ -20,6 +20,7 @@ from typing import Any
 
 from podium import cli
 from podium.cli import (
+    clicks,
     compare,
     compile,
     completion,
@@ -44,6 +45,7 @@ from podium.version import __version__
 
 COMMANDS = (
     *(demo, compare, report, train, show, export, compile, rank, explain, evaluate, split, join, methods, ratings),
+    clicks,
     completion,
 )
 START = """\

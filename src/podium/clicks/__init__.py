@@ -1,1 +1,8 @@
 """What people clicked: logs, the bias of places, judging rankings from a log, interleaving."""
+
+from podium.clicks.interleaving import *
+from podium.clicks.outcomes import *
+from podium.clicks.planning import *
+from podium.core.rooms import public_names
+
+__all__ = public_names(__name__)
