@@ -35,8 +35,8 @@ ROOMS = (
     "training",
 )
 """Packages whose names are public, as in ``podium.losses.ListNetLoss``."""
-REGISTERING = ("export/targets", "metrics/families")
-"""Packages whose modules have no public names, but register what they declare when they are imported."""
+REGISTERING = ("export/targets", "metrics/families", "rankers/presets")
+"""Packages whose modules register what they declare when they are imported, whether or not it has public names."""
 MODULES = ("mlflow", "optuna", "sentence_transformers", "torch")
 """Modules that are public as they are."""
 CALLABLE = {"export": "podium.export.api"}

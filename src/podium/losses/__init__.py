@@ -18,7 +18,9 @@ from podium.losses.ranknet import *
 from podium.losses.rankregress import *
 from podium.losses.ranksvm import *
 from podium.losses.softrank import *
+from podium.losses.stochasticrank import *
 from podium.losses.structrank.loss import *
 from podium.losses.ties import *
+from podium.losses.yetirank import *
 
 __all__ = public_names(__name__)

@@ -80,7 +80,7 @@ class LambdaRankLoss(Loss, has_gradient=False, has_curvature=True, keeps_float32
     random_state: int = 0
 
     def prepare(self, data: LabeledLists) -> tuple[Any, ...]:
-        name, cutoff = _parse(self.metric)
+        name, cutoff = parse_metric(self.metric, tuple(METRICS))
         longest = data.longest
         ranks = np.arange(1, longest + 1)
         discounts = np.where(ranks <= (cutoff or longest), 1.0 / (np.log2(1 + ranks) if name == "ndcg" else ranks), 0.0)
@@ -105,9 +105,10 @@ class LambdaSettings(NamedTuple):
     normalize: bool
 
 
-def _parse(metric: str) -> tuple[str, int | None]:
+def parse_metric(metric: str, known: tuple[str, ...]) -> tuple[str, int | None]:
+    """Return the name, one of those known, and the cutoff of a metric."""
     name, at, cutoff = metric.partition("@")
-    require_choice("metric (before any @cutoff)", name, tuple(METRICS))
+    require_choice("metric (before any @cutoff)", name, known)
     if at and not (cutoff.isdecimal() and int(cutoff) > 0):
         raise ValueError(f"the cutoff in metric={metric!r} must be a positive whole number")
     return name, int(cutoff) if at else None
@@ -122,7 +123,7 @@ def gain_shares(labels: Array, offsets: Array, discounts: Array) -> Array:
     return gains * np.repeat(_inverse_ideal(gains, label_order(labels, offsets), offsets, discounts), np.diff(offsets))
 
 
-def _relevances(data: LabeledLists, discounts: Array) -> Array:
+def relevances(data: LabeledLists, discounts: Array) -> Array:
     """Return one over the query's number of relevant documents for each of them, 0 for the others."""
     labels, offsets = data.labels, data.offsets
     relevant = (labels >= 1.0).astype(np.float64)
@@ -140,7 +141,7 @@ def _shares(data: LabeledLists, discounts: Array) -> Array:
     return gain_shares(data.labels, data.offsets, discounts)
 
 
-_VALUES = {"ndcg": _shares, "map": _relevances, "err": _satisfactions}
+_VALUES = {"ndcg": _shares, "map": relevances, "err": _satisfactions}
 
 
 @njit(cache=True, error_model="numpy")

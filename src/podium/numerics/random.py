@@ -5,9 +5,12 @@ query's number in the whole data set (:func:`streams`), and each draw moves it o
 OOPSLA 2014).
 """
 
+import math
+
 import numpy as np
 
 from podium.numerics.compiling import njit
+from podium.numerics.elementary import log
 
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 
@@ -29,7 +32,11 @@ def streams(random_state: int, epoch: int, queries: int | np.ndarray, number: in
 def next_word(stream: np.ndarray) -> np.uint64:
     """Return 64 random bits; ``stream`` is an array of one word."""
     stream[0] += _STEP
-    z = stream[0]
+    return _mixed(stream[0])
+
+
+@njit(error_model="numpy")
+def _mixed(z: np.uint64) -> np.uint64:
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return z ^ (z >> np.uint64(31))
@@ -53,3 +60,35 @@ def shuffle(x: np.ndarray, stream: np.ndarray) -> None:
     for i in range(len(x) - 1, 0, -1):
         j = integer(stream, i + 1)
         x[i], x[j] = x[j], x[i]
+
+
+@njit(error_model="numpy")
+def fill_uniform(x: np.ndarray, stream: np.ndarray) -> None:
+    """Fill a float64 array with numbers uniform in (0, 1), neither end included."""
+    start = stream[0]
+    for i in range(len(x)):
+        word = _mixed(start + np.uint64(i + 1) * _STEP)
+        x[i] = (float(word >> np.uint64(12)) + 0.5) * (1.0 / 4503599627370496.0)
+    stream[0] = start + np.uint64(len(x)) * _STEP
+
+
+@njit(error_model="numpy")
+def fill_logistic(x: np.ndarray, stream: np.ndarray) -> None:
+    """Fill a float64 array with numbers from the standard logistic distribution."""
+    fill_uniform(x, stream)
+    for i in range(len(x)):
+        x[i] = log(x[i] / (1.0 - x[i]))
+
+
+@njit(error_model="numpy")
+def fill_normal(x: np.ndarray, stream: np.ndarray) -> None:
+    """Fill a float64 array with numbers from the standard normal distribution, by the method of Box and Muller."""
+    fill_uniform(x, stream)
+    odd = np.empty(len(x) % 2)
+    fill_uniform(odd, stream)
+    for i in range(0, len(x), 2):
+        radius = math.sqrt(-2.0 * math.log(x[i]))
+        angle = 2.0 * math.pi * (x[i + 1] if i + 1 < len(x) else odd[0])
+        x[i] = radius * math.cos(angle)
+        if i + 1 < len(x):
+            x[i + 1] = radius * math.sin(angle)
