@@ -109,6 +109,60 @@ def test_the_loss_is_the_mean_over_the_orders_drawn() -> None:
     np.testing.assert_allclose(whole.d2_scores, np.mean([part.d2_scores for part in parts], axis=0), atol=1e-12)
 
 
+LAN = [(2 ** (4 - k) - 1) / 2**3 for k in (1, 2, 3, 4)]
+LOG = [1 / np.log2(1 + k) for k in (1, 2, 3, 4)]
+
+
+@pytest.mark.parametrize(("discount", "weights"), [("lan", LAN), ("log", LOG)])
+def test_discounts_by_hand(discount: str, weights: list[float]) -> None:
+    # Worths 1, 2, 3, 4; the labels' order is third, first, fourth, second, with (3/10), (1/7), (4/6) and (2/2).
+    loss, scores = ListMLELoss(discount=discount), np.log([1.0, 2.0, 3.0, 4.0])
+    result = loss.value_and_gradient(scores, [2, 0, 3, 1], [0, 4], curvature=True)
+    stages = np.array([3 / 10, 1 / 7, 4 / 6, 1.0])
+    assert result.value == pytest.approx(-(np.array(weights) * np.log(stages)).sum(), rel=1e-12)
+    a, b, c = weights[:3]  # the last place says nothing
+    third, first = a * (3 / 10 - 1), a / 10 + b * (1 / 7 - 1)
+    fourth, second = 4 * (a / 10 + b / 7) + c * (4 / 6 - 1), 2 * (a / 10 + b / 7 + c / 6)
+    np.testing.assert_allclose(result.d_scores, [first, second, third, fourth], rtol=1e-12, atol=1e-15)
+    # Far apart, sums are kept as logarithms: the same in the plain formula, in float64.
+    for scale in (1.0, 45.0):
+        far = scale * np.array([0.0, 0.3, 2.0, 1.4])
+        order = far[[2, 0, 3, 1]]
+        expected = sum(w * (np.logaddexp.reduce(order[k:]) - order[k]) for k, w in enumerate(weights))
+        assert loss.value_and_gradient(far, [2, 0, 3, 1], [0, 4]).value == pytest.approx(expected, rel=1e-10)
+
+
+def test_a_discount_makes_it_no_likelihood() -> None:
+    assert ListMLELoss().likelihood() == ListMLELoss()
+    for discount in ("log", "lan"):
+        assert ListMLELoss(discount=discount).likelihood() is None
+    queries = podium.make_queries(n_queries=20, n_documents=8, n_features=3)
+    ranker = podium.ListMLE(discount="lan").fit(queries)
+    assert ranker.score(queries) > 0.8
+    with pytest.raises(ValueError, match="does not model probabilities"):
+        ranker.log_likelihood(queries)
+    with pytest.raises(ValueError, match="discount must be one of None, 'log', 'lan'; got 'half'"):
+        ListMLELoss(discount="half").bind([1.0], [0, 1])
+
+
+@pytest.mark.parametrize("discount", ["log", "lan"])
+@pytest.mark.parametrize("spread", [1.0, 200.0])
+def test_discounted_derivatives_in_long_lists(discount: str, spread: float) -> None:
+    """2^n is no number here, and both ways to compute it have exact second derivatives."""
+    rng = np.random.default_rng(4)
+    labels, scores = rng.permutation(1500), spread * rng.uniform(size=1500)
+    bound = ListMLELoss(discount=discount).bind(labels, [0, 1500])
+    result = bound.value_and_gradient(scores, curvature=True)
+    for i in (int(labels.argmax()), int((-labels).argsort()[3]), 7):
+        up, down = scores.copy(), scores.copy()
+        up[i] += 1e-5
+        down[i] -= 1e-5
+        up, down = bound.value_and_gradient(up), bound.value_and_gradient(down)
+        assert result.d_scores[i] == pytest.approx((up.value - down.value) / 2e-5, rel=1e-5, abs=1e-6)
+        slope = (up.d_scores[i] - down.d_scores[i]) / 2e-5
+        assert result.d2_scores[i] == pytest.approx(slope, rel=1e-5, abs=1e-8)
+
+
 SCORERS = [scorers.Linear(l2=1.0), scorers.Trees(n_trees=30, n_leaves=4), scorers.MLP(hidden=4)]
 
 

@@ -14,13 +14,17 @@ from podium.losses.listmle import *
 from podium.losses.listnet import *
 from podium.losses.pmop.loss import *
 from podium.losses.pointwise import *
+from podium.losses.rankcosine import *
 from podium.losses.ranknet import *
 from podium.losses.rankregress import *
 from podium.losses.ranksvm import *
+from podium.losses.softmax import *
 from podium.losses.softrank import *
 from podium.losses.stochasticrank import *
 from podium.losses.structrank.loss import *
 from podium.losses.ties import *
+from podium.losses.unique_softmax import *
+from podium.losses.xendcg import *
 from podium.losses.yetirank import *
 
 __all__ = public_names(__name__)

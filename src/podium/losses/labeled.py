@@ -45,9 +45,25 @@ class LabeledLists:
         return int(self.sizes.max(initial=0))
 
     @cached_property
+    def gains(self) -> np.ndarray:
+        """(n_documents,) 2^y − 1; grades below 0 are worth nothing."""
+        with np.errstate(over="ignore"):
+            gains = np.exp2(np.maximum(self.labels, 0.0)) - 1.0
+        if not np.isfinite(gains).all():
+            raise ValueError(f"the label {self.labels.max():g} is too large for gains of 2^label − 1")
+        return gains
+
+    @cached_property
     def groups(self) -> Groups:
         """Each query's documents by grade, best first."""
         return label_groups(self.labels, self.offsets)
+
+    def sums(self, values: np.ndarray) -> np.ndarray:
+        """Return (n_queries,) the sums over each query's documents; 0 for queries without any."""
+        sums, filled = np.zeros(len(self.sizes)), self.sizes > 0
+        if filled.any():
+            sums[filled] = np.add.reduceat(values, self.offsets[:-1][filled])
+        return sums
 
     def streams(self, random_state: int, epoch: int = 0, number: int = 0) -> np.ndarray:
         """Return the streams of random numbers of all queries, one each (see :mod:`podium.numerics.random`)."""

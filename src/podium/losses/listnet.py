@@ -210,11 +210,11 @@ def _log_sums(x: np.ndarray, logits: np.ndarray, k: int, gradient: np.ndarray) -
     ∇F is how often (0 … k times) each document is expected to be drawn by x, after prefixes drawn by the logits.
     """
     n = len(x)
-    value = _add_softmax(x, 1.0, gradient)
+    value = add_softmax(x, 1.0, gradient)
     if k == 1 or n == 1:
         return value
     first = np.zeros(n)
-    _add_softmax(logits, 1.0, first)
+    add_softmax(logits, 1.0, first)
     value += _log_sum_without_one(x, first, 1.0, gradient)
     if k == 2 or n == 2:
         return value
@@ -222,7 +222,7 @@ def _log_sums(x: np.ndarray, logits: np.ndarray, k: int, gradient: np.ndarray) -
     for i in range(n):
         _copy_without(logits, i, shorter)
         second[:] = 0.0
-        _add_softmax(shorter, 1.0, second)
+        add_softmax(shorter, 1.0, second)
         _copy_without(x, i, shorter)
         drawn[:] = 0.0
         value += first[i] * _log_sum_without_one(shorter, second, first[i], drawn)
@@ -242,7 +242,7 @@ def _log_sum_without_one(x: np.ndarray, weights: np.ndarray, scale: float, resul
     for i in range(n):
         best = i if x[i] > x[best] else best
     p, u = np.zeros(n), np.empty(n)
-    log_sum = _add_softmax(x, 1.0, p)
+    log_sum = add_softmax(x, 1.0, p)
     p_best, p[best] = p[best], 0.0
     value, total = -weights[best] * log_sum, -weights[best]  # so that the best's own terms cancel
     for i in range(n):
@@ -254,13 +254,13 @@ def _log_sum_without_one(x: np.ndarray, weights: np.ndarray, scale: float, resul
     result[best] += scale * p_best * total
     others, without_best = np.empty(n - 1), np.zeros(n - 1)
     _copy_without(x, best, others)
-    value += weights[best] * _add_softmax(others, scale * weights[best], without_best)
+    value += weights[best] * add_softmax(others, scale * weights[best], without_best)
     _add_without(without_best, best, result)
     return value
 
 
 @njit(fastmath=FAST, error_model="numpy")
-def _add_softmax(x: np.ndarray, scale: float, result: np.ndarray) -> float:
+def add_softmax(x: np.ndarray, scale: float, result: np.ndarray) -> float:
     """Return log Σ exp(x); add ``scale`` times its gradient to ``result``."""
     top = x[0]
     for i in range(len(x)):

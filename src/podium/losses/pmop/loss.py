@@ -160,7 +160,7 @@ def pmop(given: OneList, prepared: Any, out: Derivatives) -> float:
     low, high = extent(given.scores)
     if high - low <= SAFE_RANGE:
         return constants[given.query] + _plain(given.scores, order, bounds, high, out.gradient, out.curvature)
-    return constants[given.query] + in_logarithms(given.scores, order, bounds, out.gradient, out.curvature)
+    return constants[given.query] + in_logarithms(given.scores, order, bounds, None, out.gradient, out.curvature)
 
 
 @njit(fastmath=FAST, error_model="numpy")
@@ -196,8 +196,10 @@ def _plain(scores: Array, order: Array, bounds: Array, high: float, gradient: Ar
 
 
 @njit(error_model="numpy")
-def in_logarithms(scores: Array, order: Array, bounds: Array, gradient: Array, curvature: Array) -> float:
-    """Do the same with the logarithms of all sums, for scores that lie far apart."""
+def in_logarithms(
+    scores: Array, order: Array, bounds: Array, weights: Array | None, gradient: Array, curvature: Array
+) -> float:
+    """Do the same with the logarithms of all sums, for scores that lie far apart; stages may have weights."""
     n_stages = len(bounds) - 1
     chosen = np.full(n_stages, -np.inf)
     remain = np.empty(n_stages)
@@ -208,14 +210,16 @@ def in_logarithms(scores: Array, order: Array, bounds: Array, gradient: Array, c
             chosen[k] = np.logaddexp(chosen[k], scores[i])
         total = np.logaddexp(total, chosen[k])
         remain[k] = total
-        value += remain[k] - chosen[k]
+        value += (1.0 if weights is None else weights[k]) * (remain[k] - chosen[k])
     inverse, inverse_squared = -np.inf, -np.inf
     for k in range(n_stages):
-        inverse = np.logaddexp(inverse, -remain[k])
-        inverse_squared = np.logaddexp(inverse_squared, -2.0 * remain[k])
+        weight = 1.0 if weights is None else weights[k]
+        log_weight = 0.0 if weights is None else np.log(weight)
+        inverse = np.logaddexp(inverse, log_weight - remain[k])
+        inverse_squared = np.logaddexp(inverse_squared, log_weight - 2.0 * remain[k])
         for i in order[bounds[k] : bounds[k + 1]]:
             s = float(scores[i])
-            gradient[i] = math.exp(s + inverse) - math.exp(s - chosen[k])
+            gradient[i] = math.exp(s + inverse) - weight * math.exp(s - chosen[k])
             if len(curvature) > 0:
                 curvature[i] = math.exp(s + inverse) - math.exp(2.0 * s + inverse_squared)
     return value

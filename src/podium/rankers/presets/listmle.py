@@ -21,6 +21,8 @@ class ListMLE(LinearPreset):
     ties : {"random", "stable"}
         The model knows no ties: equal grades are taken in random orders, or in the order of the rows, which is then
         learned. PMOP models ties.
+    discount : None, "log" or "lan"
+        Weights that fall from place to place, see :class:`podium.losses.ListMLELoss`.
 
     Examples
     --------
@@ -32,13 +34,21 @@ class ListMLE(LinearPreset):
     """
 
     ties: str = "random"
+    discount: str | None = None
 
     def _loss(self) -> Loss:
-        return ListMLELoss(ties=self.ties, random_state=seed_of(self.random_state))
+        return ListMLELoss(ties=self.ties, random_state=seed_of(self.random_state), discount=self.discount)
 
 
 _SUMMARY, _REFERENCE = "Plackett-Luce likelihood of the order", "Xia et al., ICML 2008"
 METHODS.add("listmle", ListMLE, _SUMMARY, _REFERENCE, "listwise", L2, stochastic=True)
+METHODS.add_variant(
+    "listmle",
+    "plistmle",
+    partial(ListMLE, discount="lan"),
+    "ListMLE with weights that halve from place to place",
+    reference="Lan et al., UAI 2014",
+)
 _ON_TREES = partial(LossOnTrees, ListMLELoss(orders_per_epoch=8))
 METHODS.add_variant("listmle", "listmle-trees", _ON_TREES, "ListMLE's loss on boosted trees", **TREES)
 METHODS.add_variant(

@@ -1,0 +1,14 @@
+"""XE-NDCG: cross entropy of random shares of the gains."""
+
+from functools import partial
+
+from podium.losses import XENDCGLoss
+from podium.rankers.methods import METHODS
+from podium.rankers.presets.boosted import TREES, LossOnTrees
+from podium.rankers.presets.stepped import STEPS, LossBySteps
+
+_SUMMARY, _REFERENCE = "cross entropy of random shares of the gains", "Bruch, WWW 2021"
+_LINEAR = partial(LossBySteps, XENDCGLoss())
+METHODS.add("xendcg", _LINEAR, _SUMMARY, _REFERENCE, "listwise", STEPS, stochastic=True)
+_ON_TREES = partial(LossOnTrees, XENDCGLoss())
+METHODS.add_variant("xendcg", "xendcg-trees", _ON_TREES, "XE-NDCG's loss on boosted trees", **TREES)
