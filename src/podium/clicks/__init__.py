@@ -3,6 +3,7 @@
 from podium.clicks.interleaving import *
 from podium.clicks.outcomes import *
 from podium.clicks.planning import *
+from podium.clicks.simulation import *
 from podium.core.rooms import public_names
 
 __all__ = public_names(__name__)

@@ -77,6 +77,8 @@ class Clicks:
     clicks: np.ndarray
     impressions: np.ndarray
     session: np.ndarray | None
+    truth: Any = None
+    """What a simulation knows of the log that it made (:class:`podium.clicks.Truth`); parts of a log have none."""
 
     def __init__(
         self,
