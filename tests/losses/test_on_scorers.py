@@ -1,0 +1,40 @@
+"""Losses at work: each trains a line, a network and trees that rank far better than chance."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+
+import podium
+from podium.losses import ListMLELoss, Loss, RankCosineLoss, SoftmaxLoss, UniqueSoftmaxLoss, XENDCGLoss
+from podium.scorers import MLP, Linear, Scorer, Trees
+
+LOSSES = [
+    SoftmaxLoss(),
+    UniqueSoftmaxLoss(),
+    XENDCGLoss(),
+    XENDCGLoss(newton=True),
+    RankCosineLoss(),
+    RankCosineLoss("exp2"),
+    ListMLELoss(discount="log"),
+    ListMLELoss(discount="lan"),
+]
+SCORERS = [Linear(), MLP((4,)), Trees(20, 4)]
+
+
+@cache
+def queries() -> podium.Queries:
+    return podium.make_queries(n_queries=60, n_documents=12, n_features=5, random_state=0)
+
+
+@cache
+def chance() -> float:
+    return podium.RandomRanker(random_state=0).fit(queries()).score(queries())
+
+
+@pytest.mark.parametrize("scorer", SCORERS, ids=lambda scorer: type(scorer).__name__)
+@pytest.mark.parametrize("loss", LOSSES, ids=repr)
+def test_it_learns(loss: Loss, scorer: Scorer) -> None:
+    ranker = podium.Ranker(loss, scorer, random_state=0).fit(queries())
+    assert ranker.score(queries()) > 0.5 * (1.0 + chance())  # at least half the way to perfection
