@@ -17,8 +17,8 @@ from sklearn.exceptions import NotFittedError
 import podium
 from podium.rankers.methods import METHODS
 
-# Variants are the same rankers with other settings.
-NAMES = [name for name, method in METHODS.items() if not method.variant]
+# Variants are the same rankers with other settings; what needs an extra is in test_ranker_behavior_torch.py.
+NAMES = [name for name, method in METHODS.items() if method.in_all]
 
 QUICK = {
     "structrank": {"epochs": 3, "restarts": 1},
@@ -32,7 +32,7 @@ QUICK = {
 def build(name: str, **settings):
     make = METHODS[name].build
     seed = {"random_state": 0} if "random_state" in inspect.signature(make).parameters else {}
-    return make(**seed, **QUICK.get(name, {}), **settings)
+    return make(**seed, **{**QUICK.get(name, {}), **settings})
 
 
 def data(seed: int = 0, **settings):

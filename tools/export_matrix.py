@@ -60,7 +60,7 @@ KINDS: dict[str, Callable[[], Any]] = {
     "networks: `MLP`, BoltzRank": _scored_by(podium.scorers.MLP(hidden=(4, 3))),
     "pairwise potentials: BoltzRank(pairwise=True)": _scored_by(podium.scorers.Potentials()),
     "kernel regression: StructRank": _scored_by(podium.scorers.Kernel(n_landmarks=50)),
-    "PyTorch modules": _scored_by(podium.scorers.Torch(None)),
+    "PyTorch modules, `Attention`": _scored_by(podium.scorers.Torch(None)),
     'features rescaled within the query: `normalize="minmax"`, `"zscore"`': lambda: podium.ListNet(normalize="zscore"),
     "blends": lambda: podium.Blend([podium.ListNet(), podium.GBDT(n_trees=2)]),
     "your own scorers": _scored_by(_Square()),

@@ -23,10 +23,10 @@ _NAMES = {
     "podium.files.models": """load""",
     "podium.metrics": """evaluate make_scorer metric""",
     "podium.models": """Blend distill""",
-    "podium.rankers": """GBDT PMOP AdaRank BestFeature BoltzRank CoordinateAscent FRank GBRank IntervalRank IsotonicRank
-        LambdaMART LambdaRank ListMLE ListNet PRank PairTies QueryOffset RandomForest
-        RandomRanker RankBoost RankNet RankRegress RankSVM Ranker Regression SoftRank
-        StructRank adapt""",
+    "podium.rankers": """GBDT PMOP AdaRank AttentionRanker BestFeature BoltzRank CoordinateAscent FRank GBRank
+        IntervalRank IsotonicRank LambdaMART LambdaRank ListMLE ListNet PRank PairTies
+        QueryOffset RandomForest RandomRanker RankBoost RankNet RankRegress RankSVM Ranker
+        Regression SoftRank StructRank adapt""",
     "podium.ratings": """PMF CoFiRank FactorRanker FeatureTable GlobalRanking ImplicitFactors ItemMean PMOPFactors
         PeerRanker PlackettLuceFactors Ratings TasteFactors compare_ratings evaluate_catalogue
         evaluate_ratings export_factors given_n held_out_users leave_last_out leave_one_out

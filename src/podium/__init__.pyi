@@ -51,6 +51,7 @@ from podium.models.blend import Blend as Blend
 from podium.models.distill import distill as distill
 from podium.rankers.adapter import adapt as adapt
 from podium.rankers.presets.adarank import AdaRank as AdaRank
+from podium.rankers.presets.attention_torch import AttentionRanker as AttentionRanker
 from podium.rankers.presets.boltzrank import BoltzRank as BoltzRank
 from podium.rankers.presets.boosted import GBDT as GBDT
 from podium.rankers.presets.boosted import GBRank as GBRank
@@ -112,6 +113,7 @@ __all__ = [
     "PMF",
     "PMOP",
     "AdaRank",
+    "AttentionRanker",
     "Auto",
     "BestFeature",
     "Blend",

@@ -30,9 +30,9 @@ def run(arguments: argparse.Namespace) -> int:
     methods = (RATING_METHODS if arguments.ratings else METHODS).values()
     if arguments.json:
         shown = ("name", "family", "kind", "summary", "reference", "grid")
-        output.print_json([{name: getattr(m, name) for name in shown} | {"in_all": not m.variant} for m in methods])
+        output.print_json([{name: getattr(m, name) for name in shown} | {"in_all": m.in_all} for m in methods])
         return 0
-    rows = [[m.name, m.family, "" if m.variant else "yes", m.summary, m.reference] for m in methods]
+    rows = [[m.name, m.family, "yes" if m.in_all else "", m.summary, m.reference] for m in methods]
     output.print_table(["name", "family", "in all", "summary", "reference"], rows)
     if not arguments.ratings:
         print(f"\n{START}")

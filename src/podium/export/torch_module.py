@@ -26,7 +26,7 @@ def torch_bytes(model: TorchModel, n_features: int, opset: int) -> bytes:
         def forward(self, x: Any) -> Any:
             return self.module(x.to(dtype)).reshape(-1)
 
-    module = Flat(model.to_module().to("cpu").eval())
+    module = Flat(model.to_module().to("cpu")).eval()  # as a whole: PyTorch puts it back to what it was
     file = io.BytesIO()
     fast = torch.backends.mha.get_fastpath_enabled()  # a fused attention that ONNX does not have
     try:

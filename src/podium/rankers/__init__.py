@@ -5,6 +5,7 @@ from podium.rankers.adapter import *
 from podium.rankers.estimator import *
 from podium.rankers.explaining.explanation import *
 from podium.rankers.presets.adarank import *
+from podium.rankers.presets.attention_torch import *
 from podium.rankers.presets.boltzrank import *
 from podium.rankers.presets.boosted import *
 from podium.rankers.presets.coordinate_ascent import *

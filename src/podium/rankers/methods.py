@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
+from podium.core.later import required
 from podium.core.wording import did_you_mean
 
 Family = Literal["listwise", "pairwise", "pointwise", "factors", "floor"]
@@ -35,6 +36,18 @@ class Method:
     kind: Kind = "weights"
     """What its models are: ``weights`` (one per feature: linear, or widths in kernel regression), ``network``,
     ``trees``, ``features`` (single ones, weighted or cut by boosting) or ``factors`` (of users and items)."""
+    package: str = ""
+    """The optional package without which it cannot be fitted; then, too, it is compared only by name."""
+
+    @property
+    def in_all(self) -> bool:
+        """Whether ``all`` includes it."""
+        return not self.variant and not self.package
+
+    def require_package(self) -> None:
+        """Raise ImportError, with what to install, if a package that it needs is not there."""
+        if self.package:
+            required(self.package, f"'podium-rank[{self.package}]'", f"the method {self.name!r}")
 
 
 def accepted(build: Callable[..., Any], settings: Mapping[str, Any]) -> dict[str, Any]:

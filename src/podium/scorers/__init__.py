@@ -1,6 +1,7 @@
 """Scorers: functions from a query's features to its documents' scores."""
 
 from podium.core.rooms import public_names
+from podium.scorers.attention_torch import *
 from podium.scorers.base import *
 from podium.scorers.function import *
 from podium.scorers.kernel_regression import *

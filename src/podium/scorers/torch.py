@@ -53,13 +53,13 @@ class TorchModel(SmoothModel):
         self._per = per
         self._device = device
         self.l2 = l2
-        self._random_state = random_state if random_state is not None else _seeded(0)
+        self._random_state = random_state if random_state is not None else seeded(0)
 
     @classmethod
-    def of(cls, module: Any, scorer: Torch, random_state: Any = None) -> Self:
+    def of(cls, module: Any, scorer: Any, random_state: Any = None) -> Self:
         """Return the model with the module's own parameters as they are."""
         theta = np.concatenate([_flat(p) for _, p in _trainable(module)] or [np.empty(0)])
-        return cls(theta, module, scorer.per, str(scorer.device), scorer.l2, random_state)
+        return cls(theta, module, getattr(scorer, "per", "list"), str(scorer.device), scorer.l2, random_state)
 
     def scores(self, queries: Queries) -> Array:
         self.module.eval()
@@ -69,7 +69,7 @@ class TorchModel(SmoothModel):
     def forward(self, queries: Queries) -> tuple[Array, Backward]:
         parameters = self._parameters(requires_grad=True)
         self.module.train()
-        with self._own_randomness(), enough_torch_threads(queries):
+        with drawing_from(self._random_state), enough_torch_threads(queries):
             output = self._call(queries, parameters)
 
         def backward(d_scores: Array) -> Array:
@@ -85,11 +85,14 @@ class TorchModel(SmoothModel):
 
         return _flat(output), backward
 
+    @property
+    def _dtype(self) -> Any:
+        return next((p.dtype for _, p in _trainable(self.module)), torch.float32)
+
     def _call(self, queries: Queries, parameters: dict[str, Any]) -> Any:
         if queries.is_sparse:
             raise ValueError("a torch module needs dense features: queries.with_features(features.toarray())")
-        dtype = next((p.dtype for _, p in _trainable(self.module)), torch.float32)
-        features = torch.from_numpy(_writable(queries.features)).to(device=self._device, dtype=dtype)
+        features = torch.from_numpy(_writable(queries.features)).to(device=self._device, dtype=self._dtype)
         lists = [features] if self._per == "document" else [features[s] for s in queries.slices() if s.start < s.stop]
         outputs = [self._column(torch.func.functional_call(self.module, parameters, (x,)), len(x)) for x in lists]
         return torch.cat(outputs) if outputs else features.new_empty(0)
@@ -112,17 +115,6 @@ class TorchModel(SmoothModel):
             parameters[name] = values.reshape(own.shape).requires_grad_(requires_grad)
             at += own.numel()
         return parameters
-
-    @contextmanager
-    def _own_randomness(self) -> Iterator[None]:
-        """Let dropout draw from this model's own random numbers and leave the program's alone."""
-        before = torch.get_rng_state()
-        torch.set_rng_state(self._random_state)
-        try:
-            yield
-        finally:
-            self._random_state.copy_(torch.get_rng_state())
-            torch.set_rng_state(before)
 
     def to_module(self) -> Any:
         """Return a copy of the module with the learned parameters, for use in PyTorch."""
@@ -203,15 +195,26 @@ class Torch(Scorer, trained_by="stochastic", model_class=TorchModel):
             raise ValueError(f"module must be a torch.nn.Module, not its class or a function; got {self.module!r}")
         self.check_parameters()
         module = deepcopy(self.module).to(self.device)
-        model = TorchModel.of(module, self, _seeded(int(rng.integers(2**62))))
+        random_state = seeded(int(rng.integers(2**62)))
         if self.initialize == "reset":
-            with model._own_randomness():
+            with drawing_from(random_state):
                 for inner in module.modules():
                     reset: Any = getattr(inner, "reset_parameters", None)
                     if callable(reset):
                         reset()
-            model = TorchModel.of(module, self, model._random_state)
-        return model
+        return TorchModel.of(module, self, random_state)
+
+
+@contextmanager
+def drawing_from(state: Any) -> Iterator[None]:
+    """Let PyTorch draw from random numbers of one's own, whose state moves on, and leave the program's alone."""
+    before = torch.get_rng_state()
+    torch.set_rng_state(state)
+    try:
+        yield
+    finally:
+        state.copy_(torch.get_rng_state())
+        torch.set_rng_state(before)
 
 
 @contextmanager
@@ -250,6 +253,6 @@ def _writable(features: Array) -> Array:
     return features if features.flags.writeable else features.copy()
 
 
-def _seeded(seed: int) -> Any:
+def seeded(seed: int) -> Any:
     """Return the state of PyTorch's random numbers that begin with this seed."""
     return torch.Generator().manual_seed(seed).get_state()

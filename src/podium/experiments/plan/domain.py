@@ -91,13 +91,14 @@ class Domain:
                     raise ValueError(f"{name!r} is in every comparison: give your own ranker another name")
                 yield name, methods[name]
             elif name == "all":
-                yield from ((known, None) for known, m in self.methods.items() if not m.variant and m.family != "floor")
+                yield from ((known, None) for known, m in self.methods.items() if m.in_all and m.family != "floor")
             elif is_user_object(name):
                 yield name, import_user_object(name)
             elif name not in self.floors:
                 yield name, None
 
     def _method(self, name: str, method: Method, options: Mapping[str, Any]) -> StudyMethod:
+        method.require_package()
         return StudyMethod(
             name,
             method.build,

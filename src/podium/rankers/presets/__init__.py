@@ -3,6 +3,7 @@
 
 from podium.rankers.presets import (
     adarank,
+    attention_torch,
     boltzrank,
     boosted,
     coordinate_ascent,
