@@ -1,8 +1,10 @@
 """What people clicked: logs, the bias of places, judging rankings from a log, interleaving."""
 
+from podium.clicks.bias import *
 from podium.clicks.interleaving import *
 from podium.clicks.outcomes import *
 from podium.clicks.planning import *
+from podium.clicks.position_bias import *
 from podium.clicks.simulation import *
 from podium.core.rooms import public_names
 

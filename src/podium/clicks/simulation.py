@@ -113,7 +113,8 @@ def simulate(
     Returns
     -------
     Clicks
-        Document ids are those of the queries or, if these have none, numbers of rows. ``truth`` is the :class:`podium.clicks.Truth`.
+        Document ids are those of the queries or, if these have none, numbers of rows. Its ``truth`` is a
+        :class:`podium.clicks.Truth`.
 
     Examples
     --------
