@@ -16,10 +16,12 @@ import podium
 import podium.losses
 from podium.core.registry import is_registered
 from podium.losses import (
+    ApproxNDCGLoss,
     BoltzRankLoss,
     FunctionLoss,
     GBRankLoss,
     IntervalRankLoss,
+    LambdaLoss,
     LambdaRankLoss,
     ListMLELoss,
     ListNetLoss,
@@ -66,6 +68,11 @@ VARIANTS: list[Loss] = [
     RegressionLoss(normalize=False),
     LambdaRankLoss(metric="map", truncation=None, normalize=False),
     LambdaRankLoss(metric="err@5", truncation=3, sigma=2.0),
+    ApproxNDCGLoss(temperature=1.0, truncation=3),
+    ApproxNDCGLoss(gumbel=2),
+    LambdaLoss("arp1"),
+    LambdaLoss("arp2"),
+    LambdaLoss("ndcg1"),
     BoltzRankLoss("err", weight=0.5, n_samples=20, g="logistic"),
     SoftRankLoss("normal", learn_sigma=True),
     SoftRankLoss(sigma=0.5, metric="ndcg@3 (letor)"),

@@ -1,6 +1,8 @@
 """Losses: each turns one query's scores and labels into a value and a gradient with respect to the scores."""
 
 from podium.core.rooms import public_names
+from podium.losses.approxmrr import *
+from podium.losses.approxndcg import *
 from podium.losses.base import *
 from podium.losses.boltzrank import *
 from podium.losses.bound import *
@@ -9,9 +11,11 @@ from podium.losses.combined import *
 from podium.losses.function import *
 from podium.losses.gbrank import *
 from podium.losses.intervalrank import *
+from podium.losses.lambdaloss import *
 from podium.losses.lambdarank import *
 from podium.losses.listmle import *
 from podium.losses.listnet import *
+from podium.losses.neuralndcg import *
 from podium.losses.pmop.loss import *
 from podium.losses.pointwise import *
 from podium.losses.rankcosine import *

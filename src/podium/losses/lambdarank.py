@@ -23,18 +23,15 @@ from podium.core.parameters import count, number, require_choice
 from podium.losses.base import Array, Derivatives, LabeledLists, Loss, OneList, njit, own
 from podium.numerics.elementary import FAST, exp, log1p_unit
 from podium.numerics.grades import label_order, shuffled_lists
+from podium.numerics.pairs.worths import REACH, fill_worth, padded, padded_stop
 from podium.numerics.sorting import descending
 
 __all__ = ["LambdaRankLoss"]
 
 NDCG, MAP, ERR = 0, 1, 2
 METRICS = {"ndcg": NDCG, "map": MAP, "err": ERR}
-LANES = 8
-"""Lists are padded to run in multiples of this, so that loops have no remainder."""
 LEAST_GAP = 0.01
 """Added to score gaps before dividing by them, as LightGBM does."""
-REACH = 20.0
-"""e^(s − reference) is computed anew when scores have fallen this far below the reference."""
 
 
 class LambdaRankLoss(Loss, has_gradient=False, has_curvature=True, keeps_float32=True, visits_pairs=True):
@@ -209,8 +206,8 @@ def _weighted_pairs(
     a, k, b = terms
     truncation, sigma, normalize = settings
     n, number = len(scores), scores.dtype.type
-    s, v, is_real, lower = _padded(n, scores), _padded(n, scores), _padded(n, scores), _padded(n, scores)
-    worth, slopes, bends = _padded(n, scores), _padded(n, scores), _padded(n, scores)
+    s, v, is_real, lower = padded(n, scores), padded(n, scores), padded(n, scores), padded(n, scores)
+    worth, slopes, bends = padded(n, scores), padded(n, scores), padded(n, scores)
     for r in range(n):
         s[r] = number(sigma) * scores[order[r]]
         v[r] = values[order[r]]
@@ -225,10 +222,10 @@ def _weighted_pairs(
     reference = number(np.inf)
     for r in range(min(n - 1, truncation)):
         first = r + 1
-        stop = first + (n - first + LANES - 1) // LANES * LANES
+        stop = padded_stop(first, n)
         if reference - s[r] > REACH:
             reference = s[r]
-            _fill_worth(s[first:n], reference, worth[first:n])
+            fill_worth(s[first:n], reference, number(1), worth[first:n])
         below = s[first:stop], worth[first:stop], v[first:stop], is_real[first:stop], lower[first:stop]
         document = s[r], exp(reference - s[r]), v[r], number(a[r]), number(k[r])
         row = _row(document, below, (least, share), slopes[first:stop], bends[first:stop])
@@ -245,19 +242,6 @@ def _weighted_pairs(
     for r in range(len(out.curvature)):
         out.curvature[order[r]] = number(scale * sigma * sigma) * bends[r]
     return scale * loss
-
-
-@njit(error_model="numpy")
-def _padded(n: int, like: Array) -> Array:
-    return np.zeros(n + LANES, like.dtype)
-
-
-@njit(fastmath=FAST, error_model="numpy")
-def _fill_worth(s: Array, reference: float, worth: Array) -> None:
-    """Write e^(s − reference), or 0 where it is so small that no row within REACH of the reference could tell."""
-    for t in range(len(s)):
-        e = exp(s[t] - reference)
-        worth[t] = e if s[t] - reference > -80.0 else worth.dtype.type(0)
 
 
 @njit(fastmath=FAST, error_model="numpy")

@@ -1,0 +1,257 @@
+"""ApproxNDCG: NDCG with smooth ranks.
+
+The rank of a document is one more than the number of documents above it; with a logistic function in place of each
+comparison it is smooth in the scores:
+
+    r̂_i = 1 + Σ_{j≠i} σ((s_j − s_i) / T),        L = −(1/N) Σ_i G_i / log2(1 + r̂_i),        G = 2^y − 1
+
+N being the ideal DCG. With c_i = ∂L/∂r̂_i, a pair of documents pulls with
+
+    ∂L/∂s_i = (1/T) Σ_j (c_j − c_i) σ′((s_i − s_j) / T).
+
+Qin, Liu and Li, "A general approximation framework for direct optimization of information retrieval measures",
+Information Retrieval 13, 2010; noise on the scores: Bruch, Han, Bendersky and Najork, "A stochastic treatment of
+learning to rank scoring functions", WSDM 2020.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from podium.core.parameters import count, number
+from podium.losses.base import Array, Derivatives, LabeledLists, Loss, OneList, njit, own
+from podium.losses.lambdarank import gain_shares
+from podium.metrics.gains import LN2
+from podium.numerics.elementary import FAST, exp, log
+from podium.numerics.pairs.worths import REACH, fill_worth, padded, padded_stop
+from podium.numerics.random import uniform
+from podium.numerics.sorting import descending
+
+__all__ = ["ApproxNDCGLoss"]
+
+
+class ApproxNDCGLoss(Loss, has_curvature=True, visits_pairs=True):
+    """Minus NDCG, ranks being sums of logistic functions of score differences.
+
+    A single document, equal labels throughout, and a list without gain contribute 0; grades below 0 are worth nothing.
+    Equal scores share their ranks, whatever the order of the rows.
+
+    The second derivative is a stand-in that is never less than the true one: Σ_j |c_j − c_i| σ′ / T². A Newton step is
+    then at most T.
+
+    Parameters
+    ----------
+    temperature : float
+        T, the score difference that counts: small values come close to NDCG itself, which is flat nearly everywhere;
+        large ones are smooth and far from it.
+    truncation : int or None
+        Compare smoothly only pairs with a document among the first so many places (and those tied with the last of
+        them); among all others ranks are counted. A long list then takes n × truncation steps instead of n². None
+        compares all pairs.
+    gumbel : int
+        Average the loss over so many draws of Gumbel noise on the scores, drawn anew for each epoch or tree; 0 adds
+        none.
+    gumbel_scale : float
+        Factor of the noise.
+    random_state : int
+        Seed of the noise.
+
+    Examples
+    --------
+    >>> loss = ApproxNDCGLoss(temperature=1.0).value_and_gradient([0.5, 0.0, -1.0], labels=[1, 2, 0], offsets=[0, 3])
+    >>> round(loss.value, 4)
+    -0.7425
+    >>> loss.d_scores.round(4).tolist()
+    [0.0089, -0.056, 0.0471]
+    """
+
+    cost = "n² (n × truncation)"
+    temperature: float = number(0.1, above=0)
+    truncation: int | None = count(None, optional=True)
+    gumbel: int = count(0, at_least=0)
+    gumbel_scale: float = number(1.0, at_least=0)
+    random_state: int = count(0, at_least=0)
+
+    @property
+    def is_random(self) -> bool:
+        return self.gumbel > 0
+
+    @property
+    def keeps_float32(self) -> bool:  # type: ignore[override]
+        """Noise on large scores would be rounded away."""
+        return self.gumbel == 0
+
+    def prepare(self, data: LabeledLists) -> tuple[Any, ...]:
+        settings = ApproxSettings(
+            False, 1.0 / self.temperature, rows_compared(self.truncation, data), int(self.gumbel), float(self.gumbel_scale)
+        )
+        return shares_of_ideal(data), data.streams(self.random_state), settings
+
+    def prepare_epoch(self, prepared: tuple[Any, ...], data: LabeledLists, epoch: int) -> tuple[Any, ...]:
+        return (prepared[0], data.streams(self.random_state, epoch), prepared[2]) if self.gumbel else prepared
+
+
+class ApproxSettings(NamedTuple):
+    """A loss's parameters as the kernel takes them."""
+
+    is_mrr: bool
+    """Is the metric of smooth ranks Σ share / r̂ rather than Σ share / log2(1 + r̂)?"""
+    steepness: float
+    """1 / T"""
+    rows: int
+    """Places whose pairs are compared smoothly."""
+    n_draws: int
+    noise: float
+
+
+def rows_compared(truncation: int | None, data: LabeledLists) -> int:
+    """Return how many places are compared smoothly, all of them if there is no truncation."""
+    return max(data.longest, 1) if truncation is None else int(truncation)
+
+
+def shares_of_ideal(data: LabeledLists) -> Array:
+    """Return (n_documents,) gains over the ideal DCG; 0 throughout lists that say nothing."""
+    discounts = 1.0 / np.log2(2.0 + np.arange(data.longest))
+    return gain_shares(np.maximum(data.labels, 0.0), data.offsets, discounts) * says_something(data)
+
+
+def says_something(data: LabeledLists) -> Array:
+    """Return (n_documents,) 1.0 in lists with unequal labels, else 0.0."""
+    return np.repeat(np.diff(data.groups.first) > 2, data.sizes).astype(np.float64)
+
+
+@njit(error_model="numpy")
+def approximate(given: OneList, prepared: Any, out: Derivatives) -> float:
+    all_shares, streams, settings = prepared
+    shares = own(all_shares, given)
+    out.gradient[:] = 0.0
+    out.curvature[:] = 0.0
+    total = 0.0
+    for i in range(len(shares)):
+        total += shares[i]
+    if total == 0.0:
+        return 0.0
+    if settings.n_draws == 0:
+        return _add_smooth_metric(given.scores, shares, settings, 1.0, out)
+    stream = streams[given.query : given.query + 1].copy()
+    noisy = np.empty_like(given.scores)
+    value = 0.0
+    for _ in range(settings.n_draws):
+        for i in range(len(noisy)):
+            noisy[i] = given.scores[i] + settings.noise * _gumbel(stream)
+        value += _add_smooth_metric(noisy, shares, settings, 1.0 / settings.n_draws, out)
+    return value
+
+
+@njit(error_model="numpy")
+def _gumbel(stream: Array) -> float:
+    """Draw from the standard Gumbel distribution."""
+    return -math.log(-math.log(uniform(stream) + 2.0**-54))  # never the logarithm of 0
+
+
+@njit(fastmath=FAST, error_model="numpy")
+def _add_smooth_metric(
+    scores: Array, shares: Array, settings: ApproxSettings, factor: float, out: Derivatives
+) -> float:
+    """Return ``factor`` times the loss; add its derivatives."""
+    n, number, wanted = len(scores), scores.dtype.type, len(out.curvature) > 0
+    order = np.empty(n, np.uint32)
+    descending(scores, order)
+    s, worth, ranks, pulls = padded(n, scores), padded(n, scores), padded(n, scores), padded(n, scores)
+    slopes, bends = padded(n, scores), padded(n, scores)
+    for r in range(n):
+        s[r] = scores[order[r]]
+    rows = _rows_with_ties(s[:n], settings.rows)
+    _count_ranks(s[:n], rows, ranks)
+    steepness, reference = number(settings.steepness), number(np.inf)
+    for r in range(min(rows, n - 1)):
+        first, stop = r + 1, padded_stop(r + 1, n)
+        if steepness * (reference - s[r]) > REACH:
+            reference = s[r]
+            fill_worth(s[first:n], reference, steepness, worth[first:n])
+        ahead = exp(steepness * (reference - s[r]))
+        ranks[r] += _rank_against(ahead, worth[first:stop], ranks[first:stop])
+    value = 0.0
+    for r in range(n):
+        share, rank = shares[order[r]], float(ranks[r])
+        if settings.is_mrr:
+            value -= share / rank
+            pulls[r] = share / (rank * rank)
+        else:
+            logarithm = log(1.0 + rank)
+            value -= share * LN2 / logarithm
+            pulls[r] = share * LN2 / (logarithm * logarithm * (1.0 + rank))
+    reference = number(np.inf)
+    for r in range(min(rows, n - 1)):
+        first, stop = r + 1, padded_stop(r + 1, n)
+        if steepness * (reference - s[r]) > REACH:
+            reference = s[r]
+            fill_worth(s[first:n], reference, steepness, worth[first:n])
+        ahead = exp(steepness * (reference - s[r]))
+        below = worth[first:stop], pulls[first:stop]
+        slope, bend = _pull_against(ahead, pulls[r], below, slopes[first:stop], bends[first:stop], wanted)
+        slopes[r] += slope
+        bends[r] += bend
+    for r in range(n):
+        out.gradient[order[r]] += number(factor * settings.steepness) * slopes[r]
+    for r in range(len(out.curvature)):
+        out.curvature[order[r]] += number(factor * settings.steepness * settings.steepness) * bends[r]
+    return factor * value
+
+
+@njit(error_model="numpy")
+def _rows_with_ties(s: Array, rows: int) -> int:
+    """Return how many places are the first ``rows``, with those that are tied with the last of them."""
+    while 0 < rows < len(s) and s[rows] == s[rows - 1]:
+        rows += 1
+    return min(rows, len(s))
+
+
+@njit(error_model="numpy")
+def _count_ranks(s: Array, rows: int, ranks: Array) -> None:
+    """Write 1 plus the number of documents above, of those after the first ``rows`` places; tied ones count half."""
+    for r in range(rows):
+        ranks[r] = 1.0
+    first = rows
+    while first < len(s):
+        stop = first + 1
+        while stop < len(s) and s[stop] == s[first]:
+            stop += 1
+        for r in range(first, stop):
+            ranks[r] = 1.0 + (first - rows) + 0.5 * (stop - first - 1)
+        first = stop
+
+
+@njit(fastmath=FAST, error_model="numpy")
+def _rank_against(ahead: float, worth: Array, ranks: Array) -> float:
+    """Compare a document with all those below it: add to their ranks, return what is added to its own."""
+    one, total = worth.dtype.type(1), worth.dtype.type(0)
+    for t in range(len(worth)):
+        u = worth[t] * ahead  # e^−lead
+        p = one / (one + u)
+        ranks[t] += p
+        total += u * p
+    return total
+
+
+@njit(fastmath=FAST, error_model="numpy")
+def _pull_against(
+    ahead: float, pull: float, below: tuple[Array, Array], slopes: Array, bends: Array, wanted: bool
+) -> tuple[float, float]:
+    """Do the same for the derivatives, T times and T² times as large."""
+    worth, pulls = below
+    one, slope, bend = worth.dtype.type(1), worth.dtype.type(0), worth.dtype.type(0)
+    for t in range(len(worth)):
+        u = worth[t] * ahead
+        p = one / (one + u)
+        change = (pulls[t] - pull) * (u * p * p)
+        slope += change
+        slopes[t] -= change
+        if wanted:
+            bend += abs(change)
+            bends[t] += abs(change)
+    return slope, bend
+
+
+ApproxNDCGLoss.kernel = approximate
