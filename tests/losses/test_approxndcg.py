@@ -139,8 +139,9 @@ def test_truncation_counts_among_those_below(k: int) -> None:
         scores = scores.round(1)
         labels[labels < 0] = 0
         loss = ApproxNDCGLoss(temperature=0.3, truncation=k)
+        ranks = [truncated_ranks(scores[a:b], 0.3, k) for a, b in pairwise(OFFSETS)]
         expected = [
-            approx_ndcg(scores[a:b], labels[a:b], 0.3, truncated_ranks(scores[a:b], 0.3, k)) for a, b in pairwise(OFFSETS)
+            approx_ndcg(scores[a:b], labels[a:b], 0.3, r) for (a, b), r in zip(pairwise(OFFSETS), ranks, strict=True)
         ]
         np.testing.assert_allclose(loss.bind(labels, OFFSETS).per_query(scores), expected, rtol=1e-10, atol=1e-14)
 

@@ -83,9 +83,8 @@ class ApproxNDCGLoss(Loss, has_curvature=True, visits_pairs=True):
         return self.gumbel == 0
 
     def prepare(self, data: LabeledLists) -> tuple[Any, ...]:
-        settings = ApproxSettings(
-            False, 1.0 / self.temperature, rows_compared(self.truncation, data), int(self.gumbel), float(self.gumbel_scale)
-        )
+        noise = int(self.gumbel), float(self.gumbel_scale)
+        settings = ApproxSettings(False, 1.0 / self.temperature, rows_compared(self.truncation, data), *noise)
         return shares_of_ideal(data), data.streams(self.random_state), settings
 
     def prepare_epoch(self, prepared: tuple[Any, ...], data: LabeledLists, epoch: int) -> tuple[Any, ...]:

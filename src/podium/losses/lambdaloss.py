@@ -72,14 +72,17 @@ class LambdaLoss(Loss, has_curvature=True, keeps_float32=True, visits_pairs=True
 
     @property
     def convex(self) -> bool:  # type: ignore[override]
+        """Convex in the scores? Where weights depend on labels alone."""
         return self._of_labels
 
     @property
     def has_gradient(self) -> bool:  # type: ignore[override]
+        """Is ``d_scores`` the derivative of ``value``? Where weights depend on labels alone."""
         return self._of_labels
 
     @property
     def exact_curvature(self) -> bool:  # type: ignore[override]
+        """Is ``d2_scores`` the exact diagonal of the Hessian? Where weights depend on labels alone."""
         return self._of_labels
 
     def prepare(self, data: LabeledLists) -> tuple[Any, ...]:
@@ -197,7 +200,8 @@ def _fill_weights(
     m = b - a
     if m == 1:
         # As if nobody below were tied: d at distance t + 1, minus d at t + 2.
-        behind, near, far, lower, here = weight[b:n], discounts[: n - b], discounts[1 : n - b + 1], shared[b:n], shared[a]
+        behind, lower, here = weight[b:n], shared[b:n], shared[a]
+        near, far = discounts[: n - b], discounts[1 : n - b + 1]
         for t in range(len(behind)):
             behind[t] = rho * (here - lower[t]) + delta * (near[t] - far[t])
         for k in range(len(starts)):

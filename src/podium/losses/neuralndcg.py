@@ -124,6 +124,7 @@ def _neural_sort(s: Array, temperature: float) -> Array:
         highest, total = w * s[k] - distances[k], 0.0
         for j in range(n):
             row[j] = exp((w * s[j] - distances[j] - highest) / temperature)
+        for j in range(n):  # a sum in the loop above, which writes, would depend on places in memory
             total += row[j]
         total = 1.0 / total
         for j in range(n):
