@@ -16,8 +16,8 @@ _NAMES = {
     "podium": """clicks dask data experiments export losses metrics mlflow models optuna rankers ratings scorers
         sentence_transformers serving torch training""",
     "podium.data": """Clicks Preferences Queries Run join_judgments k_folds make_queries make_search_results
-        read_letor read_logged read_qrels read_queries read_run read_table train_test_split
-        write_letor write_queries write_run write_table""",
+        read_clicks read_letor read_logged read_qrels read_queries read_run read_table
+        train_test_split write_letor write_queries write_run write_table""",
     "podium.experiments": """Auto compare tune""",
     "podium.export": """NotExportable check_export export_formats export_refusals""",
     "podium.files.models": """load""",

@@ -17,6 +17,7 @@ from podium import serving as serving
 from podium import torch as torch
 from podium import training as training
 from podium.data.clicks import Clicks as Clicks
+from podium.data.io.clicks import read_clicks as read_clicks
 from podium.data.io.formats import read_queries as read_queries
 from podium.data.io.formats import write_queries as write_queries
 from podium.data.io.judgments import join_judgments as join_judgments
@@ -193,6 +194,7 @@ __all__ = [
     "random_split",
     "rankers",
     "ratings",
+    "read_clicks",
     "read_features",
     "read_letor",
     "read_logged",

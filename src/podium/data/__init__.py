@@ -2,6 +2,7 @@
 
 from podium.core.rooms import public_names
 from podium.data.clicks import *
+from podium.data.io.clicks import *
 from podium.data.io.formats import *
 from podium.data.io.judgments import *
 from podium.data.io.letor.reader import *

@@ -5,6 +5,7 @@ showed document ``row[i]`` of these at ``position[i]``, ``impressions[i]`` times
 """
 
 import logging
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, Self
 
@@ -92,41 +93,68 @@ class Clicks:
         session: Any = None,
         feature_names: Any = None,
     ) -> None:
-        n = np.shape(clicks)[0] if np.ndim(clicks) else 0
-        if n == 0:
-            raise ValueError("clicks must have one entry per row of the log, and there is none")
+        n = _require_rows(np.shape(clicks)[0] if np.ndim(clicks) else 0)
+        counts = {"clicks": clicks, "position": position, "impressions": impressions}
+        ids = {"query": _numbered(qid, n, "qid", "query id")}
+        if document is not None:
+            ids["document"] = _numbered(document, n, "document", "document id")
+        if session is not None:
+            ids["session"] = _numbered(session, n, "session", "session")
+        self._set(features, feature_names, n, ids, **counts)
+
+    @classmethod
+    def of_numbers(cls, features: Any, ids: Mapping[str, tuple[np.ndarray, np.ndarray]], **counts: Any) -> Self:
+        """Return a log whose ids are numbered already, which is most of the work where there are millions of rows.
+
+        ``ids`` has the numbers of each row's query, document and session, by first appearance, and the ids behind the
+        numbers. ``counts`` are clicks, position, and impressions or None.
+        """
+        self = object.__new__(cls)
+        self._set(features, None, _require_rows(len(ids["query"][0])), ids, **counts)
+        return self
+
+    def _set(
+        self,
+        features: Any,
+        feature_names: Any,
+        n: int,
+        ids: Mapping[str, tuple[np.ndarray, np.ndarray]],
+        *,
+        clicks: Any,
+        position: Any,
+        impressions: Any,
+    ) -> None:
         self.position = _counts(position, n, "position", 1, "the top is place 1")
         self.clicks = _counts(clicks, n, "clicks", 0, "a row is clicked (1) or not (0), or counts clicks")
         self.impressions = np.ones(n, np.int64)
         if impressions is not None:
             self.impressions = _counts(impressions, n, "impressions", 1, "leave out what was never shown")
-        qids = as_column(as_ids(qid, "query id"), n, "qid")
-        query, first = number_by_first_appearance(qids)
-        ids = None if document is None else as_column(as_ids(document, "document id"), n, "document")
-        if isinstance(features, Queries) and ids is None:
+        if isinstance(features, Queries) and "document" not in ids:
             raise ValueError("features of queries are found by query and document: give document=")
         absent = features is None or isinstance(features, Queries)
         n_given = n if absent else np.shape(features)[0]
         if n_given != n:
             raise ValueError(f"features have {n_given} rows for the {n} rows of the log")
         rows = Queries(np.empty((n, 0)) if absent else features, sizes=[n], feature_names=feature_names)
-        documents = _equal_rows(rows.features) if ids is None else number_by_first_appearance(ids)[0]
-        self.row, shown_in, sizes = _distinct_documents(query, documents)
+        (query, qids), (document, names) = ids["query"], ids.get("document", (None, None))
+        self.row, shown_in, sizes = _distinct_documents(
+            query, _equal_rows(rows.features) if document is None else document
+        )
         self.queries = Queries(
             rows.features[shown_in],
             sizes=sizes,
-            document_ids=None if ids is None else ids[shown_in],
+            document_ids=None if document is None or names is None else names[document[shown_in]],
             feature_names=rows.feature_names,
         )
-        self.queries.qids, self.queries.frame_kind = qids[first], rows.frame_kind
+        self.queries.qids, self.queries.frame_kind = qids, rows.frame_kind
         self.session = None
-        if session is not None:
-            given = number_by_first_appearance(as_column(as_ids(session, "session"), n, "session"))[0]
-            self.session = number_by_first_appearance(query * (given.max() + 1) + given)[0]
+        if "session" in ids:
+            given, known = ids["session"]
+            self.session = number_by_first_appearance(query * len(known) + given)[0]
         self._check()
         if isinstance(features, Queries):
             self.queries = joined(self.queries, features)
-        if ids is None:
+        if document is None:
             logging.getLogger("podium").warning(
                 "podium: rows of one query with equal features are one document, without ids: %d rows, %d documents",
                 n,
@@ -295,6 +323,19 @@ class Clicks:
             f"Clicks({len(self)} rows: {len(self.queries)} queries, {self.queries.n_documents} documents, "
             f"{self.n_places} places, {self.impressions.sum()} impressions, {self.clicks.sum()} clicks)"
         )
+
+
+def _require_rows(n: int) -> int:
+    if n == 0:
+        raise ValueError("clicks must have one entry per row of the log, and there is none")
+    return n
+
+
+def _numbered(ids: Any, n: int, name: str, what: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return each row's number, by first appearance, and the ids behind the numbers."""
+    values = as_column(as_ids(ids, what), n, name)
+    numbers, first = number_by_first_appearance(values)
+    return numbers, values[first]
 
 
 def _counts(values: Any, n: int, name: str, least: int, hint: str) -> np.ndarray:

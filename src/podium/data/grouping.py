@@ -6,6 +6,9 @@ import numpy as np
 
 from podium.numerics.compiling import njit
 
+_MANY = 200_000
+"""Integers from which on a compiled hash table numbers them; sorting is fast enough for fewer."""
+
 
 def group_by_query(qid: Any, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
     """Group ``n`` rows by their query ids, queries in order of first appearance, rows of a query in their given order.
@@ -125,7 +128,45 @@ def number_by_first_appearance(ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]
         first = np.full(len(seen), len(ids))
         np.minimum.at(first, numbers, np.arange(len(ids)))
         return numbers, first
+    if ids.dtype.kind in "iu" and len(ids) >= _MANY:
+        numbers, first = np.empty(len(ids), np.int64), np.empty(len(ids), np.int64)
+        n = _number_integers(ids.astype(np.int64, copy=False), numbers, first)
+        return numbers, first[:n].copy()
     _, first, inverse = np.unique(ids, return_index=True, return_inverse=True)
     rank = np.empty(len(first), np.int64)
     rank[np.argsort(first)] = np.arange(len(first))
     return rank[inverse], np.sort(first)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _number_integers(ids: np.ndarray, numbers: np.ndarray, first: np.ndarray) -> int:
+    """Number integers by a hash table of the numbers given so far, with empty places for at least as many more."""
+    bits, n = 16, 0
+    table = np.full(1 << bits, -1, np.int64)
+    for i in range(len(ids)):
+        if i > 0 and ids[i] == ids[i - 1]:
+            numbers[i] = numbers[i - 1]
+            continue
+        place = _place(ids[i], bits)
+        while table[place] >= 0 and ids[first[table[place]]] != ids[i]:
+            place = (place + 1) & (len(table) - 1)
+        if table[place] < 0:
+            table[place] = n
+            first[n] = i
+            n += 1
+        numbers[i] = table[place]
+        if 2 * n > len(table):
+            bits += 1
+            table = np.full(1 << bits, -1, np.int64)
+            for j in range(n):
+                place = _place(ids[first[j]], bits)
+                while table[place] >= 0:
+                    place = (place + 1) & (len(table) - 1)
+                table[place] = j
+    return n
+
+
+@njit(error_model="numpy")
+def _place(key: int, bits: int) -> Any:
+    """Return the upper bits of a product with an odd number near 2^64 times the golden ratio (Knuth)."""
+    return np.int64((np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(64 - bits))

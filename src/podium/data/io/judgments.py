@@ -10,7 +10,7 @@ import numpy as np
 from podium.core.later import polars as pl
 from podium.core.texts import text_array
 from podium.core.wording import advice
-from podium.data.frames import require_columns
+from podium.data.io.columns import DOCUMENT_NAMES, QUERY_NAMES, usual_column, without_column
 from podium.data.io.files import FilePath, first_bytes
 from podium.data.io.tables import TABLE_SUFFIXES, naming, read_frame, suffix_of
 from podium.data.io.trec import Qrels, read_qrels
@@ -19,8 +19,8 @@ from podium.data.queries import Queries
 __all__ = ["join_judgments"]
 
 _COLUMNS = {
-    "query": ("query", "qid", "query_id", "queryid", "topic", "keywords"),
-    "document": ("document", "document_id", "documentid", "docid", "doc_id", "doc", "id"),
+    "query": QUERY_NAMES,
+    "document": DOCUMENT_NAMES,
     "grade": ("grade", "label", "relevance", "rel", "rating", "judgment", "judgement"),
 }
 
@@ -148,18 +148,14 @@ def _is_qrels(path: FilePath) -> bool:
 
 
 def _column(frame: Any, what: str, given: str | None) -> str:
-    """Return the name of a column, as given or as usual."""
-    if given is not None:
-        require_columns(frame, [given])
-        return given
-    lower = {name.lower(): name for name in reversed(frame.columns)}
-    found = next((lower[name] for name in _COLUMNS[what] if name in lower), None)
+    found = usual_column(frame, _COLUMNS[what], given)
     if found is None:
-        listed = ", ".join(map(repr, frame.columns))
-        raise ValueError(
-            f"no column of the {what} (one named {', '.join(_COLUMNS[what][:4])} …) among {listed}. Expected TREC "
-            "qrels ('query iteration document grade') or a table with a header; name its columns with "
-            + advice("qid=, document_id= and label=", "--qid-column, --document-column and --label-column")
+        raise without_column(
+            frame,
+            what,
+            _COLUMNS[what],
+            "Expected TREC qrels ('query iteration document grade') or a table with a header; name its columns with "
+            + advice("qid=, document_id= and label=", "--qid-column, --document-column and --label-column"),
         )
     return found
 

@@ -86,7 +86,7 @@ def read_table(
     >>> queries.feature_names, queries.labels.tolist(), queries.features.tolist()
     (('bm25', 'age'), [2.0, 0.0], [[0.5, 3.0], [0.25, nan]])
     """
-    tables = [_open_table(path, [qid, document_id]) for path in flat_paths(paths)]
+    tables = [open_table(path, [qid, document_id]) for path in flat_paths(paths)]
     return queries_of_tables(tables, qid=qid, label=label, document_id=document_id, features=features, ignore=ignore)
 
 
@@ -161,7 +161,8 @@ class Table:
         return self._source.read(names)
 
 
-def _open_table(path: FilePath, id_columns: Sequence[str | None]) -> Table:
+def open_table(path: FilePath, id_columns: Sequence[str | None]) -> Table:
+    """Return the table in a file; these columns of a CSV file are text whatever they look like."""
     is_parquet = first_bytes(path).startswith(MAGIC)
     return Table(path, ParquetFile(path) if is_parquet else read_frame(path, id_columns))
 
