@@ -1,6 +1,6 @@
 """Value and gradient of losses: Podium against Rax, PyTorch and LightGBM, in documents per second.
 
-    python benchmarks/losses.py [--quick] [--rounds N] [--losses NAME,…]
+    python benchmarks/losses.py [--quick] [--rounds N] [--losses NAME …]
 
 6,000 lists of 20 to 215 documents, or 2,000 lists of 100, in five grades, float32 scores. The losses and the peers'
 forms of them are the tables in ``loss_peers``. The contestants:
@@ -170,9 +170,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="a tenth of the lists, one round")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--losses", help=f"some of: {', '.join(CONTESTS)} (names in another case will do)")
+    parser.add_argument("--losses", nargs="+", default=list(CONTESTS), metavar="NAME", help=", ".join(CONTESTS))
     arguments = parser.parse_args()
-    chosen = arguments.losses.lower().split(",") if arguments.losses else [name.lower() for name in CONTESTS]
+    chosen = {name.lower() for name in arguments.losses}
     tenth = 10 if arguments.quick else 1
     n_rounds = 1 if arguments.quick else arguments.rounds
     rng = np.random.default_rng(0)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numba import njit
 
-from podium.numerics.elementary import FAST, all_finite, exp, extent, log, log1p, log1p_unit, split
+from podium.numerics.elementary import FAST, all_finite, exp, extent, largest, log, log1p, log1p_unit, split
 
 every_type = pytest.mark.parametrize("dtype", [np.float32, np.float64], ids=["float32", "float64"])
 
@@ -99,6 +99,11 @@ def test_extent_and_finiteness(dtype: type) -> None:
     x = np.random.default_rng(5).normal(size=1003).astype(dtype)
     assert extent(x) == (x.min(), x.max())
     assert extent(x[:1]) == (x[0], x[0])
+    assert largest(x) == x.max()
+    for few in ([-3.0, -1.0, -2.0], [-0.0, -5.0], [0.0, 1e-40, -1e-40], [-np.inf, -1.0], [2.0, np.inf]):
+        y = np.array(few, dtype)
+        assert (*extent(y), largest(y)) == (y.min(), y.max(), y.max())
+    assert np.isnan(largest(np.array([1.0, np.nan, 3.0], dtype)))
     assert all_finite(x)
     for bad in (np.nan, np.inf, -np.inf):
         for place in (0, 500, 1002):

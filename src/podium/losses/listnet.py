@@ -18,7 +18,7 @@ from podium.core.parameters import choice, count, number
 from podium.losses.base import Derivatives, Kernel, LabeledLists, Loss, OneList, njit, own
 from podium.losses.listnet_divergences import DIVERGENCES, PHIS, listnet_divergence, log_phis
 from podium.losses.listnet_prefixes import cross_entropy, listnet_prefixes, prepare_prefixes
-from podium.numerics.elementary import FAST, exp, log
+from podium.numerics.elementary import FAST, exp, largest, log
 from podium.numerics.pool import share
 
 __all__ = ["ListNetLoss"]
@@ -151,10 +151,7 @@ def listnet(given: OneList, prepared: Any, out: Derivatives) -> float:
     """Compare the first place, k = 1."""
     scores, gradient, curvature = given.scores, out.gradient, out.curvature
     number = gradient.dtype.type  # keeps float32 loops free of float64, which would halve their speed
-    n, target = len(scores), own(prepared[0], given)
-    top = scores[0]
-    for i in range(n):
-        top = max(top, scores[i])
+    n, target, top = len(scores), own(prepared[0], given), largest(scores)
     # Sums are in loops that write nothing: a loop that writes is compiled twice, for arrays that may overlap and for
     # others, so that the order of a sum in it would depend on places in memory.
     for i in range(n):
@@ -262,10 +259,7 @@ def _log_sum_without_one(x: np.ndarray, weights: np.ndarray, scale: float, resul
 @njit(fastmath=FAST, error_model="numpy")
 def add_softmax(x: np.ndarray, scale: float, result: np.ndarray) -> float:
     """Return log Σ exp(x); add ``scale`` times its gradient to ``result``."""
-    top = x[0]
-    for i in range(len(x)):
-        top = max(top, x[i])
-    total = 0.0
+    top, total = largest(x), 0.0
     for i in range(len(x)):
         total += exp(x[i] - top)
     share = scale / total

@@ -16,7 +16,7 @@ import numpy as np
 
 from podium.core.parameters import choice
 from podium.losses.base import Derivatives, LabeledLists, Loss, OneList, njit, own
-from podium.numerics.elementary import FAST
+from podium.numerics.elementary import FAST, extent
 
 __all__ = ["RankCosineLoss"]
 
@@ -67,9 +67,8 @@ def rankcosine(given: OneList, prepared: Any, out: Derivatives) -> float:
         gradient[:] = 0
         curvature[:] = 0
         return 0.0
-    largest = 0.0
-    for i in range(n):
-        largest = max(largest, abs(float(scores[i])))
+    low, high = extent(scores)
+    largest = float(max(-low, high))
     if largest <= NOTHING:
         for i in range(n):
             gradient[i] = -0.5 * direction[i]

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from podium.losses.base import Array, Derivatives, LabeledLists, Loss, OneList, njit
-from podium.numerics.elementary import FAST, exp, log, log1p_unit
+from podium.numerics.elementary import FAST, exp, largest, log, log1p_unit
 from podium.numerics.grades import own_groups
 
 __all__ = ["UniqueSoftmaxLoss"]
@@ -94,9 +94,7 @@ def _from_the_last(s: Array, bounds: Array, share: Array) -> tuple[Array, Array,
     top, after = s[bounds[n_groups - 1]], 0.0
     for g in range(n_groups - 1, -1, -1):
         mine, shares = s[bounds[g] : bounds[g + 1]], share[bounds[g] : bounds[g + 1]]
-        before = top
-        for i in range(len(mine)):
-            top = max(top, mine[i])
+        before, top = top, max(top, largest(mine))
         for i in range(len(mine)):
             shares[i] = exp(mine[i] - top)
         total = 0.0

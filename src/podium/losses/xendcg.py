@@ -18,7 +18,7 @@ from podium.losses.base import Array, Derivatives, Kernel, LabeledLists, Loss, O
 from podium.losses.listnet import add_softmax, listnet
 from podium.numerics.elementary import FAST
 from podium.numerics.pool import share
-from podium.numerics.random import uniform
+from podium.numerics.random import uniform_at
 
 __all__ = ["XENDCGLoss"]
 
@@ -68,7 +68,7 @@ class XENDCGLoss(Loss, convex=True, has_curvature=True, guarded=False, rankings=
         # In place: new memory for every tree would cost more than the draws.
         target, gains = prepared
         streams = data.streams(self.random_state, epoch)
-        share(_draw_targets, data.offsets, gains, data.offsets, streams, target, work=5.0 * len(gains))
+        share(_draw_targets, data.offsets, gains, data.offsets, streams, target, work=2.0 * len(gains))
         return prepared
 
 
@@ -78,15 +78,15 @@ for _fact in ("has_gradient", "exact_curvature", "keeps_float32"):
     setattr(XENDCGLoss, _fact, property(attrgetter("_plain"), doc=_doc))
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
 def _draw_targets(first: int, stop: int, gains: Array, offsets: Array, streams: Array, target: Array) -> None:
     """Write φ of the queries ``first:stop``."""
     for q in range(first, stop):
         g, phi = gains[offsets[q] : offsets[q + 1]], target[offsets[q] : offsets[q + 1]]
-        stream = streams[q : q + 1].copy()
+        for i in range(len(g)):
+            phi[i] = g[i] + (1.0 - uniform_at(streams[q], i))
         total = 0.0
         for i in range(len(g)):
-            phi[i] = g[i] + (1.0 - uniform(stream))
             total += phi[i]
         inverse = 1.0 / total
         for i in range(len(g)):
@@ -103,8 +103,9 @@ def xendcg_newton(given: OneList, prepared: Any, out: Derivatives) -> float:
     rho, others, pull, result = np.zeros(n), np.empty(n), np.empty(n), np.empty(n)
     value = add_softmax(scores, 1.0, rho)
     best = np.argmax(rho)
-    for i in range(n):
+    for i in range(n):  # a sum apart from what is written, see listnet
         value -= target[i] * scores[i]
+    for i in range(n):
         others[i] = 1.0 - rho[i]
     others[best] = rho[:best].sum() + rho[best + 1 :].sum()  # one minus a number next to one would be noise
     for i in range(n):

@@ -199,14 +199,44 @@ _by_type(log1p_unit, _log1p_unit32, _log1p)
 _by_type(split, _split32, _split64)
 
 
-@njit(fastmath=FAST, error_model="numpy")
+@njit(error_model="numpy", forceinline=True)
+def _ordered32(bits: np.int32) -> np.int32:
+    return np.int32(bits ^ ((bits >> np.int32(31)) & np.int32(0x7FFFFFFF)))
+
+
+@njit(error_model="numpy", forceinline=True)
+def _ordered64(bits: np.int64) -> np.int64:
+    return bits ^ ((bits >> np.int64(63)) & np.int64(0x7FFFFFFFFFFFFFFF))
+
+
+def ordered(bits: int) -> int:
+    """Return an integer that grows with the floating-point number that has these bits; its own inverse."""
+    return int(_ordered64(bits))
+
+
+overload(ordered)(
+    lambda bits: (lambda bits: _ordered32(bits)) if bits == types.int32 else (lambda bits: _ordered64(bits))
+)
+
+
+# The extremes are found among integers: what to do with NaN keeps loops over floating-point numbers from vectorizing.
+@njit(error_model="numpy")
+def largest(x: np.ndarray) -> float:
+    """Return the largest entry of an array that is not empty, or NaN if there is one (unless it is a negative NaN)."""
+    high = ordered(reinterpret(x[0]))
+    for i in range(len(x)):
+        high = max(high, ordered(reinterpret(x[i])))
+    return reinterpret(ordered(high))
+
+
+@njit(error_model="numpy")
 def extent(x: np.ndarray) -> tuple[float, float]:
     """Return the smallest and the largest entry of an array that is not empty; NaN may go unnoticed."""
-    low = high = x[0]
+    low = high = ordered(reinterpret(x[0]))
     for i in range(len(x)):
-        low = min(low, x[i])
-        high = max(high, x[i])
-    return low, high
+        low = min(low, ordered(reinterpret(x[i])))
+        high = max(high, ordered(reinterpret(x[i])))
+    return reinterpret(ordered(low)), reinterpret(ordered(high))
 
 
 @njit(error_model="numpy", fastmath={"contract", "reassoc"})
