@@ -211,7 +211,7 @@ def _ordered64(bits: np.int64) -> np.int64:
 
 def ordered(bits: int) -> int:
     """Return an integer that grows with the floating-point number that has these bits; its own inverse."""
-    return int(_ordered64(bits))
+    return int(_ordered64(np.int64(bits)))
 
 
 overload(ordered)(
