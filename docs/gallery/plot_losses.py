@@ -12,14 +12,13 @@ searches penalties and repeats more often.
 # The lists
 # ---------
 #
-# In the middle there are lists of about 20 documents in three grades, with as much noise as signal. Each of the three is
-# then moved to both sides. However long the lists are, a loss learns from about 600 documents.
+# In the middle there are lists of about 20 documents in three grades, with as much noise as signal. Each of the three
+# is then moved to both sides. However long the lists are, a loss learns from about 600 documents.
 
 import matplotlib.pyplot as plt
 import numpy as np
 
 import podium
-from podium.losses import *
 
 middle = {"noise": 1.0, "n_grades": 3, "n_documents": 20}
 axes = {"noise": (0.2, 1.0, 4.0), "n_grades": (2, 3, 8), "n_documents": (6, 20, 80)}
@@ -37,13 +36,12 @@ def lists(random_state, **changed):
 # The losses
 # ----------
 #
-# Those that model whole lists, those that model pairs, and one that models nothing but the grades. Any public loss can be
-# added to the list.
+# Those that model whole lists, those that model pairs, and one that models nothing but the grades. Any public loss can
+# be added to the list.
 
-losses = [
-    *(ListNetLoss(), SoftmaxLoss(), XENDCGLoss(), UniqueSoftmaxLoss(), ListMLELoss(), PMOPLoss(), RankCosineLoss()),
-    *(RankNetLoss(), RankSVMLoss(), LambdaRankLoss(), DavidsonLoss(), RegressionLoss()),
-]
+names = ["ListNet", "Softmax", "XENDCG", "UniqueSoftmax", "ListMLE", "PMOP", "RankCosine"]
+names += ["RankNet", "RankSVM", "LambdaRank", "Davidson", "Regression"]
+losses = [getattr(podium.losses, f"{name}Loss")() for name in names]
 
 
 def quality(loss, train, test):
@@ -52,7 +50,6 @@ def quality(loss, train, test):
     return podium.evaluate(test, ranker.predict(test), metrics=["ndcg@10"]).per_query["ndcg@10"]
 
 
-names = [type(loss).__name__.removesuffix("Loss") for loss in losses]
 found = {}
 for axis, values in axes.items():
     for value in values:
@@ -85,7 +82,8 @@ figure.colorbar(shades, ax=panels, label="NDCG@10 less that of the best", extend
 plt.show()
 
 # %%
-# On ordinary lists most losses are within a hundredth of the best. They part at the ends. Where labels are mostly noise,
-# squared errors on the grades win, which are behind everywhere else. With many grades or long lists it pays to model the
-# whole order, as ListMLE does, or all pairs. PMOP's default potential takes a group of ties for as good as its average
-# member, which costs most where groups are large and labels clean; ``PMOPLoss("geometric")`` is the alternative.
+# On ordinary lists most losses are within a hundredth of the best. They part at the ends. Where labels are mostly
+# noise, squared errors on the grades win, which are behind everywhere else. With many grades or long lists it pays to
+# model the whole order, as ListMLE does, or all pairs. PMOP's default potential takes a group of ties for as good as
+# its average member, which costs most where groups are large and labels clean; ``PMOPLoss("geometric")`` is the
+# alternative.
