@@ -53,6 +53,7 @@ SLOW = {
     "losses/test_function.py",
     "losses/test_given_pairs.py",
     "losses/test_listnet.py",
+    "losses/test_on_scorers.py",
     "losses/test_pmop_variants.py",
     "losses/test_structrank_functions.py",
     "metrics/test_own.py",
