@@ -106,7 +106,7 @@ def test_ids_are_found_as_text():
 
 def test_features_given_twice_are_refused():
     known = Queries([[1.0], [2.0]], qid=["a", "a"], document_ids=["x", "x"])
-    with pytest.raises(ValueError, match="query 'a' has the features of document 'x' more than once"):
+    with pytest.raises(ValueError, match="query 'a' has document 'x' more than once among the features"):
         log(features=known)
 
 

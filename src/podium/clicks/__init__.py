@@ -2,6 +2,8 @@
 
 from podium.clicks.bias import *
 from podium.clicks.interleaving import *
+from podium.clicks.judging import *
+from podium.clicks.judgment import *
 from podium.clicks.outcomes import *
 from podium.clicks.planning import *
 from podium.clicks.position_bias import *

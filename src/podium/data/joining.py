@@ -6,13 +6,16 @@ from podium.core.later import polars as pl
 from podium.data.queries import Queries
 
 
-def found_rows(queries: Queries, others: Queries) -> np.ndarray:
-    """Return the row of each document of ``queries`` among ``others``, -1 where it is not there."""
-    wanted, known = _pairs(queries, "log"), _pairs(others, "features").with_row_index("row")
+def found_rows(queries: Queries, others: Queries, what: str = "features") -> np.ndarray:
+    """Return the row of each document of ``queries`` among ``others``, -1 where it is not there.
+
+    ``what`` the others are, for messages.
+    """
+    wanted, known = _pairs(queries, "log"), _pairs(others, what).with_row_index("row")
     again = known.filter(pl.struct("query", "document").is_duplicated())
     if again.height:
         query, document = again[0, "query"], again[0, "document"]
-        raise ValueError(f"query {query!r} has the features of document {document!r} more than once")
+        raise ValueError(f"query {query!r} has document {document!r} more than once among the {what}")
     rows = wanted.join(known, on=["query", "document"], how="left", maintain_order="left")["row"]
     return rows.cast(pl.Int64).fill_null(-1).to_numpy()
 
@@ -33,7 +36,7 @@ def joined(queries: Queries, others: Queries) -> Queries:
 
 def _pairs(queries: Queries, what: str) -> pl.DataFrame:
     if queries.document_ids is None:
-        raise ValueError(f"the documents of the {what} have no ids, by which features are found")
+        raise ValueError(f"the documents of the {what} have no ids, by which they are found")
     columns = (("query", queries.qids), ("document", queries.document_ids))
     query, document = (
         pl.Series(name, [str(value) for value in values.tolist()], dtype=pl.String) for name, values in columns
