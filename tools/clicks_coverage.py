@@ -1,9 +1,9 @@
 """Whether intervals from logs of clicks cover what they estimate, and tests by interleaving keep their level.
 
-    python tools/clicks_coverage.py [--logs 500] [--tests 2000] [--page docs/results/clicks-judging.md]
+    python tools/clicks_coverage.py [--logs 500] [--tests 2000] [--only coverage] [--page PAGE]
 
-Clicks are simulated on synthetic lists, so that the truth is known. Tables are printed and, with --page, written
-between two markers of the page.
+Clicks are simulated on synthetic lists, so that the truth is known. Each table is printed and, with --page, written
+between its two markers of the page.
 """
 
 from __future__ import annotations
@@ -20,9 +20,7 @@ import podium
 from podium.clicks import InterleavingResult, evaluate, interleave, plan, simulate
 from podium.clicks.rank_weights import rank_weights
 
-BEGIN, END = "<!-- written by tools/clicks_coverage.py -->", "<!-- end -->"
 METRIC = "dcg@10"
-ESTIMATORS = ("ips", "dr")
 RANKINGS = (1, 2)
 """Features by which the two rankings that are judged rank; the log shows a third."""
 ALL_QUERIES = 20_000
@@ -38,6 +36,7 @@ class Design(NamedTuple):
     sessions: int
     exponent: float = 1.0
     trust: tuple[float, float] | None = None
+    estimators: tuple[str, ...] = ("ips",)
 
     @property
     def interval(self) -> str:
@@ -45,11 +44,11 @@ class Design(NamedTuple):
 
 
 DESIGNS = (
-    Design("queries fixed", False, 100, 5_000),
+    Design("queries fixed", False, 100, 5_000, estimators=("ips", "dr")),
     Design("queries fixed, ten sessions each", False, 500, 5_000),
     Design("queries fixed, bias of exponent 2", False, 100, 5_000, exponent=2.0),
     Design("queries fixed, trust bias", False, 100, 5_000, trust=(0.95, 0.2)),
-    Design("queries drawn", True, 300, 6_000),
+    Design("queries drawn", True, 300, 6_000, estimators=("ips", "dr")),
     Design("queries drawn, few", True, 50, 1_000),
     Design("queries drawn, bias of exponent 2", True, 300, 6_000, exponent=2.0),
 )
@@ -73,9 +72,9 @@ def lists(n_queries: int) -> podium.Queries:
 def covered(design: Design, n_logs: int, of: podium.Queries) -> dict[str, Covered]:
     """Return by estimator how often intervals cover the truth, of one ranking and of the difference of two."""
     whole = np.array([_true_values(of, feature) for feature in RANKINGS]).mean(axis=1)
-    found: dict[str, list[tuple[float, ...]]] = {name: [] for name in ESTIMATORS}
+    found: dict[str, list[tuple[float, ...]]] = {name: [] for name in design.estimators}
     for seed in range(n_logs):
-        chosen = range(design.n_queries)
+        chosen = np.arange(design.n_queries)
         if design.drawn:
             chosen = np.random.default_rng((1, seed)).choice(len(of), design.n_queries, replace=False)
         queries = of.take(chosen)
@@ -159,7 +158,8 @@ def leads(method: str, n_sessions: int, generator: np.random.Generator) -> np.nd
 def a_a_tests(method: str, n_tests: int, n_decided: int, seed: int) -> list[InterleavingResult]:
     """Return the outcomes of tests of two equal rankings, each with so many decided sessions."""
     generator = np.random.default_rng(seed)
-    results, decided = [], np.empty(0, np.int64)
+    results: list[InterleavingResult] = []
+    decided = np.empty(0, np.int64)
     while len(results) < n_tests:
         new = leads(method, 20_000, generator)
         decided = np.concatenate((decided, new[new != 0]))
@@ -191,32 +191,41 @@ def power_table(n_tests: int) -> Iterator[str]:
         yield f"| {difference} | {power} | {n:,} | {met:.3f} |"
 
 
+TABLES: dict[str, Callable[[int], Iterator[str]]] = {
+    "coverage": coverage_table,
+    "level": level_table,
+    "power": power_table,
+}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--logs", type=int, default=500, help="logs per row")
     parser.add_argument("--tests", type=int, default=2000, help="tests by interleaving per row")
+    parser.add_argument("--only", choices=[*TABLES], help="one of the tables")
     parser.add_argument("--page", type=Path, help="page to write the tables into")
     options = parser.parse_args()
-    tables: list[tuple[Callable[[int], Iterator[str]], int]] = [
-        (coverage_table, options.logs),
-        (level_table, options.tests),
-        (power_table, 10 * options.tests),
-    ]
-    written = []
-    for table, n in tables:
-        start = time.monotonic()
-        lines = []
-        for line in table(n):
+    numbers = {"coverage": options.logs, "level": options.tests, "power": 10 * options.tests}
+    for name, table in TABLES.items():
+        if options.only not in (None, name):
+            continue
+        start, lines = time.monotonic(), []
+        for line in table(numbers[name]):
             print(line, flush=True)
             lines.append(line)
         print(f"{time.monotonic() - start:.0f} s\n", flush=True)
-        written.append("\n".join(lines))
-    if options.page:
-        before, _, rest = options.page.read_text("utf-8").partition(BEGIN)
-        _, end, after = rest.partition(END)
-        if not end:
-            raise ValueError(f"{options.page} lacks the lines {BEGIN!r} and {END!r}")
-        options.page.write_text(f"{before}{BEGIN}\n\n" + "\n\n".join(written) + f"\n\n{END}{after}", "utf-8")
+        if options.page:
+            write(options.page, name, "\n".join(lines))
+
+
+def write(page: Path, name: str, table: str) -> None:
+    """Replace a table of the page, which is between two markers."""
+    begin, end = f"<!-- {name}: written by tools/clicks_coverage.py -->", f"<!-- end of {name} -->"
+    before, found, rest = page.read_text("utf-8").partition(begin)
+    _, closed, after = rest.partition(end)
+    if not (found and closed):
+        raise ValueError(f"{page} lacks the lines {begin!r} and {end!r}")
+    page.write_text(f"{before}{begin}\n\n{table}\n\n{end}{after}", "utf-8")
 
 
 if __name__ == "__main__":

@@ -215,6 +215,15 @@ def test_differences_are_paired(simulated: podium.Clicks) -> None:
         a.compare(b, "dcg@7")
 
 
+def test_an_estimated_bias_does(simulated: podium.Clicks) -> None:
+    scores = simulated.queries.features[:, 1]
+    known = podium.clicks.PositionBias.known(1 / np.arange(1, 13))
+    expected = evaluate(simulated, scores, bias=1 / np.arange(1, 13))
+    assert evaluate(simulated, scores, bias=known).mean == expected.mean
+    with pytest.raises(ValueError, match="bias must be fitted"):
+        evaluate(simulated, scores, bias=podium.clicks.PositionBias())
+
+
 def test_a_ranker_may_stand_for_scores(simulated: podium.Clicks) -> None:
     queries = podium.make_queries(n_queries=30, n_documents=8, n_features=4, random_state=2)
     ranker = podium.Regression().fit(queries)

@@ -64,8 +64,9 @@ def evaluate(
         ``dcg@k`` and ``dcg``, ``p@k``, ``rbp`` (as ``rbp.95``) and ``rbp@k``, or ``arp``, the sum of the ranks of
         relevant documents, with ``"snips"`` their average (lower is better). Normalized metrics are no such sums.
     bias : object or (n_places,) array
-        What places do to clicks: a fitted position-based bias, with trust or without, the truth of a simulated
-        log, or propensities. Intervals take it to be known.
+        What places do to clicks: a fitted bias that depends on the place alone, such as
+        :class:`podium.clicks.PositionBias`, the truth of a simulated log, or propensities. Intervals take it to be
+        known.
     estimator : {"ips", "snips", "dr"}
         See above.
     interval : {"queries", "sessions"}
