@@ -7,7 +7,18 @@ from functools import cache
 import pytest
 
 import podium
-from podium.losses import ListMLELoss, Loss, RankCosineLoss, SoftmaxLoss, UniqueSoftmaxLoss, XENDCGLoss
+from podium.losses import (
+    ApproxMRRLoss,
+    ApproxNDCGLoss,
+    LambdaLoss,
+    ListMLELoss,
+    Loss,
+    NeuralNDCGLoss,
+    RankCosineLoss,
+    SoftmaxLoss,
+    UniqueSoftmaxLoss,
+    XENDCGLoss,
+)
 from podium.scorers import MLP, Linear, Scorer, Trees
 
 LOSSES = [
@@ -19,8 +30,18 @@ LOSSES = [
     RankCosineLoss("exp2"),
     ListMLELoss(discount="log"),
     ListMLELoss(discount="lan"),
+    ApproxNDCGLoss(),
+    ApproxNDCGLoss(truncation=5),
+    ApproxNDCGLoss(gumbel=4),
+    ApproxMRRLoss(),
+    LambdaLoss(),
+    LambdaLoss("ndcg1"),
+    LambdaLoss("ndcg2"),
+    LambdaLoss("arp1"),
+    LambdaLoss("arp2"),
+    NeuralNDCGLoss(),
 ]
-SCORERS = [Linear(), MLP((4,)), Trees(20, 4)]
+SCORERS = [Linear(), MLP((4,)), Trees(40, 4)]
 
 
 @cache

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import rax
 
-from podium.losses import ListMLELoss, Loss, SoftmaxLoss, UniqueSoftmaxLoss
+from podium.losses import ApproxNDCGLoss, LambdaLoss, ListMLELoss, Loss, SoftmaxLoss, UniqueSoftmaxLoss
 
 OFFSETS = np.array([0, 8, 9, 30, 36])
 
@@ -72,3 +72,49 @@ def test_unique_softmax(distinct: bool) -> None:
 
 def test_listmle() -> None:
     assert_equal_to_rax(ListMLELoss(), rax.listmle_loss, distinct=True)
+
+
+@pytest.mark.parametrize("temperature", [0.1, 1.0])
+def test_approxndcg(temperature: float) -> None:
+    """Rax gives a list of one document, or of equal grades, its NDCG of 1; here these say nothing."""
+    scores, labels = lists()
+    labels[OFFSETS[1] : OFFSETS[2]] = 0.0
+    # As rax.approx_t12n does, which Rax 0.4 cannot do with the newest JAX.
+    ranks = partial(rax.utils.approx_ranks, step_fn=lambda x: jax.nn.sigmoid(x / temperature))
+    value, gradient = from_rax(partial(rax.ndcg_metric, rank_fn=ranks), scores, labels)
+    value, gradient = -value, -gradient
+    result = ApproxNDCGLoss(temperature).value_and_gradient(scores, labels, OFFSETS)
+    assert result.value == pytest.approx(value, rel=1e-5)
+    np.testing.assert_allclose(result.d_scores, gradient, rtol=1e-3, atol=1e-5 * np.abs(gradient).max())
+
+
+def sum_of_pairs(weights: Callable[..., Any]) -> Callable[..., Any]:
+    """Return Rax's pairwise loss with these weights, log2 instead of ln, summed over the pairs of each list."""
+
+    def loss(s: jax.Array, y: jax.Array, where: jax.Array, reduce_fn: Any) -> jax.Array:
+        found = rax.pairwise_logistic_loss(s, y, where=where, lambdaweight_fn=weights, reduce_fn=reduce_fn)
+        return found / jnp.log(2.0)
+
+    return loss
+
+
+def test_arp2() -> None:
+    assert_equal_to_rax(LambdaLoss("arp2"), sum_of_pairs(rax.labeldiff_lambdaweight))
+
+
+def test_ndcg2() -> None:
+    longest = int(np.diff(OFFSETS).max())  # Rax multiplies the weights by the length of the padded lists
+
+    def weights(*arguments: Any, **more: Any) -> jax.Array:
+        return rax.dcg2_lambdaweight(*arguments, normalize=True, **more) / longest
+
+    assert_equal_to_rax(LambdaLoss("ndcg2"), sum_of_pairs(weights))
+
+
+def test_ndcg2_plus_plus_without_mu() -> None:
+    longest = int(np.diff(OFFSETS).max())
+
+    def weights(*arguments: Any, **more: Any) -> jax.Array:
+        return rax.dcg_lambdaweight(*arguments, normalize=True, **more) / longest
+
+    assert_equal_to_rax(LambdaLoss("ndcg2++", mu=0.0), sum_of_pairs(weights))
