@@ -6,7 +6,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test test-quick coverage test-extras test-lowest fuzz engines lint bench reproduce defaults papers docs release clean
+.PHONY: demo test test-quick coverage test-extras test-lowest fuzz engines lint bench reproduce defaults trees-of-peers papers docs release clean
 
 demo: $(VENV)/.installed
 	$(BIN)/podium demo --out podium-runs/demo
@@ -75,6 +75,12 @@ reproduce: $(VENV)/.installed-dev
 # docs/results/defaults.md. If interrupted, it resumes where it stopped. DEFAULTS_OPTIONS="--sets mslr --parts presets" computes a part.
 defaults: $(VENV)/.installed-dev
 	$(BIN)/python tools/defaults.py $(DEFAULTS_OPTIONS)
+
+# XE-NDCG and YetiRank on trees beside LightGBM's and CatBoost's own, on one thread: writes docs/results/trees-of-peers.md. If interrupted, it
+# resumes where it stopped. PEERS_OPTIONS=--stored computes nothing.
+trees-of-peers: $(VENV)/.installed-dev
+	$(PIP) install --editable '.[peers]'
+	$(BIN)/python tools/trees_of_peers.py $(PEERS_OPTIONS)
 
 # The papers' own experiments beside their printed figures: writes docs/papers. If interrupted, it resumes where it stopped. PAPER=pmop makes
 # one page; PAPERS_OPTIONS=--stored computes nothing and says what is missing.

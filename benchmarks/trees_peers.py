@@ -58,7 +58,9 @@ def by_catboost(loss: str, train: Queries, n_trees: int, clock: Clock, n_threads
 
     settings = {"loss_function": loss, "iterations": n_trees, "learning_rate": RATE, "depth": DEPTH}
     settings |= {"border_count": BORDERS, "bootstrap_type": "No", "thread_count": n_threads, "random_seed": 0}
-    model = catboost.CatBoost(settings | {"metric_period": n_trees, "logging_level": "Silent", "allow_writing_files": False})
+    model = catboost.CatBoost(
+        settings | {"metric_period": n_trees, "logging_level": "Silent", "allow_writing_files": False}
+    )
     model.fit(train.features, train.labels, group_id=train.query_of_document, callbacks=[Tell()])
     return model.predict
 

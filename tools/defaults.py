@@ -45,15 +45,15 @@ def ohsumed(data: Path) -> podium.Queries:
     return podium.read_letor([fold / "trainingset.txt.gz", fold / "validationset.txt.gz"])
 
 
-def mslr(data: Path) -> podium.Queries:
-    return podium.read_letor(data / "mslr-sample" / "train.txt.gz")
+def mslr(data: Path, part: str = "train") -> podium.Queries:
+    return podium.read_letor(data / "mslr-sample" / f"{part}.txt.gz")
 
 
-def lightgbm_rank(data: Path) -> podium.Queries:
+def lightgbm_rank(data: Path, part: str = "train") -> podium.Queries:
     from sklearn.datasets import load_svmlight_file
 
-    features, labels = load_svmlight_file(str(data / "lightgbm-rank" / "rank.train.gz"))
-    sizes = np.loadtxt(data / "lightgbm-rank" / "rank.train.query", dtype=np.int64)
+    features, labels = load_svmlight_file(str(data / "lightgbm-rank" / f"rank.{part}.gz"), n_features=300)
+    sizes = np.loadtxt(data / "lightgbm-rank" / f"rank.{part}.query", dtype=np.int64)
     return podium.Queries(features.toarray().astype(np.float32), labels, sizes=sizes)
 
 

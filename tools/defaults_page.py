@@ -127,7 +127,8 @@ def _below(found: Found, metrics: Sequence[str]) -> Iterator[str]:
                     yield f"{method} on {name} ({metric})"
 
 
-def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a table in Markdown."""
     lines = [header, ["---", *["---:"] * (len(header) - 1)], *rows]
     return "\n".join(f"| {' | '.join(row)} |" for row in lines)
 
@@ -141,7 +142,7 @@ def _against_the_floor(found: Found, metric: str) -> str:
     rows = [[f"*{name}*" if name in floors else name, *_cells(name, *by_set.values())] for name in methods]
     left_out = [name for name in found if name not in by_set]
     note = f"\n\n{metric} cannot tell methods apart on: {', '.join(left_out)}." if left_out else ""
-    return f"## Defaults, {metric}\n\n{_table(['preset', *by_set], rows)}{note}\n"
+    return f"## Defaults, {metric}\n\n{table(['preset', *by_set], rows)}{note}\n"
 
 
 def _difference(values: np.ndarray, other: np.ndarray) -> str:
@@ -179,7 +180,7 @@ def _tuned(found: Found, metric: str, budget: int) -> Iterator[str]:
         [method, *(cells.get(name, "") for name in names), f"{np.mean(means[method]):+.4f}"]
         for method, cells in rows.items()
     ]
-    yield _table(header, complete) + "\n"
+    yield table(header, complete) + "\n"
 
 
 _TUNED = tuple(f"tuned {kind}" for kind in KINDS)
@@ -204,7 +205,7 @@ def _normalizations(found: Found, metric: str) -> Iterator[str]:
     by_set = {name: _values(found, name, "normalizations", metric) for name in names}
     methods = [method for method in by_set[names[0]] if method not in (FLOOR, "random")]
     rows = [[method, *(f"{np.nanmean(by_set[name][method]):.4f}" for name in names)] for method in sorted(methods)]
-    yield _table(["preset", *names], rows) + "\n"
+    yield table(["preset", *names], rows) + "\n"
 
 
 def _auto(found: Found, metric: str) -> Iterator[str]:
@@ -225,7 +226,7 @@ def _auto(found: Found, metric: str) -> Iterator[str]:
         cells = [f"{np.nanmean(v):.4f}" for v in [*_of(chosen, CHOOSERS), best] if len(v)]
         rows.append([name, *cells, _difference(chosen["auto"], best), _difference(chosen["auto"], chosen["LightGBM"])])
     header = ["set", *CHOOSERS, "best by validation", "auto − best by validation", "auto − LightGBM"]
-    yield _table(header, rows) + "\n"
+    yield table(header, rows) + "\n"
 
 
 CHOOSERS = ("auto", "auto, validation given", "lambdamart on all", "LightGBM")
@@ -252,7 +253,7 @@ def _test(found: Found, metrics: Sequence[str]) -> Iterator[str]:
         yield "Its own folds: training part, validation part as `eval_set`, test part. Defaults, reported once.\n"
         first, *others = (_values(found, name, "test", metric) for metric in metrics)
         methods = sorted(first, key=lambda method: (method in (FLOOR, "random"), -np.nanmean(first[method])))
-        yield _table(["preset", *metrics], [[method, *_cells(method, first, *others)] for method in methods]) + "\n"
+        yield table(["preset", *metrics], [[method, *_cells(method, first, *others)] for method in methods]) + "\n"
 
 
 def _cells(method: str, *values: Mapping[str, np.ndarray]) -> Iterator[str]:

@@ -16,8 +16,10 @@ from podium.losses import (
     NeuralNDCGLoss,
     RankCosineLoss,
     SoftmaxLoss,
+    StochasticRankLoss,
     UniqueSoftmaxLoss,
     XENDCGLoss,
+    YetiRankLoss,
 )
 from podium.scorers import MLP, Linear, Scorer, Trees
 
@@ -40,6 +42,8 @@ LOSSES = [
     LambdaLoss("arp1"),
     LambdaLoss("arp2"),
     NeuralNDCGLoss(),
+    YetiRankLoss(),
+    StochasticRankLoss(),
 ]
 SCORERS = [Linear(), MLP((4,)), Trees(40, 4)]
 

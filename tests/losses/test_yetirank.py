@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-import podium
 from podium.losses import RankNetLoss, YetiRankLoss
 
 from .noisy_orders import assert_means, differences, logistic, orders, uniforms
@@ -102,12 +101,3 @@ def test_epochs_queries_and_seeds_draw_anew() -> None:
 def test_wrong_settings_are_refused(parameters: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         YetiRankLoss(**parameters).bind([1.0, 0.0], [0, 2])
-
-
-def test_learns_on_lines_networks_and_trees() -> None:
-    queries = podium.make_queries(n_queries=60, n_documents=10, n_features=5, random_state=2)
-    train, test = podium.train_test_split(queries, random_state=0)
-    floor = podium.evaluate(test, np.zeros(test.n_documents), metrics=["ndcg@10"]).mean["ndcg@10"]
-    for scorer in (podium.scorers.Linear(), podium.scorers.MLP((4,)), podium.scorers.Trees(20, 4)):
-        ranker = podium.Ranker(YetiRankLoss(), scorer, random_state=0).fit(train)
-        assert ranker.score(test) > floor + 0.1
