@@ -18,6 +18,7 @@ from podium.core.registry import is_registered
 from podium.losses import (
     ApproxNDCGLoss,
     BoltzRankLoss,
+    DrawnLabels,
     FunctionLoss,
     GBRankLoss,
     IntervalRankLoss,
@@ -43,7 +44,9 @@ from podium.numerics import pool
 LOSSES = [
     found
     for found in vars(podium.losses).values()
-    if isinstance(found, type) and issubclass(found, Loss) and found not in (Loss, FunctionLoss, WithRegression)
+    if isinstance(found, type)
+    and issubclass(found, Loss)
+    and found not in (Loss, DrawnLabels, FunctionLoss, WithRegression)
 ]
 """Every loss that can be made without arguments."""
 

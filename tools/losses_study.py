@@ -57,11 +57,13 @@ CASES = list(dict.fromkeys(case for cases in AXES.values() for case in cases))
 def losses() -> dict[str, Loss]:
     """Return the public losses that can be made without arguments, by name."""
     import podium.losses
-    from podium.losses import CoFiRankLoss, FunctionLoss, Loss, WithRegression
+    from podium.losses import CoFiRankLoss, DrawnLabels, FunctionLoss, Loss, WithRegression
 
     classes = [found for found in vars(podium.losses).values() if isinstance(found, type) and issubclass(found, Loss)]
     # CoFiRank's loss is made for ratings, and its kinks can keep L-BFGS from a first step here.
-    made = [found() for found in classes if found not in (Loss, FunctionLoss, WithRegression, CoFiRankLoss)]
+    made = [
+        found() for found in classes if found not in (Loss, DrawnLabels, FunctionLoss, WithRegression, CoFiRankLoss)
+    ]
     return {type(loss).__name__.removesuffix("Loss"): loss for loss in made}
 
 

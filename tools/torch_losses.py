@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import podium
-from podium.losses import FunctionLoss, Loss, WithRegression
+from podium.losses import DrawnLabels, FunctionLoss, Loss, WithRegression
 from podium.rankers.named_losses import named_losses
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "torch.md"
@@ -16,7 +16,9 @@ def losses() -> list[Loss]:
     """Return every public loss that can be made without arguments, by name."""
     found = (value for value in vars(podium.losses).values() if isinstance(value, type) and issubclass(value, Loss))
     return [
-        cls() for cls in sorted(found, key=lambda cls: cls.__name__) if cls not in (Loss, FunctionLoss, WithRegression)
+        cls()
+        for cls in sorted(found, key=lambda cls: cls.__name__)
+        if cls not in (Loss, DrawnLabels, FunctionLoss, WithRegression)
     ]
 
 

@@ -19,6 +19,7 @@ from podium.data.remote import PartFacts
 from podium.losses import (
     BoltzRankLoss,
     DavidsonLoss,
+    DrawnLabels,
     FunctionLoss,
     LambdaRankLoss,
     ListNetLoss,
@@ -42,7 +43,9 @@ def _half_squares(scores: np.ndarray, labels: np.ndarray) -> tuple[float, np.nda
 LOSSES: list[Loss] = [
     found()
     for found in vars(podium.losses).values()
-    if isinstance(found, type) and issubclass(found, Loss) and found not in (Loss, FunctionLoss, WithRegression)
+    if isinstance(found, type)
+    and issubclass(found, Loss)
+    and found not in (Loss, DrawnLabels, FunctionLoss, WithRegression)
 ] + [
     BoltzRankLoss("err", weight=0.5, n_samples=20, g="logistic"),
     SoftRankLoss("normal", learn_sigma=True),

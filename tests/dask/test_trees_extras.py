@@ -10,7 +10,7 @@ import pytest
 
 import podium
 import podium.dask
-from podium.losses import FunctionLoss, ListNetLoss, Loss, WithRegression
+from podium.losses import DrawnLabels, FunctionLoss, ListNetLoss, Loss, WithRegression
 from podium.scorers import Trees
 
 
@@ -29,7 +29,9 @@ TRAIN, VALID = lists(60, 0), lists(20, 1)
 LOSSES = [
     found()
     for found in vars(podium.losses).values()
-    if isinstance(found, type) and issubclass(found, Loss) and found not in (Loss, FunctionLoss, WithRegression)
+    if isinstance(found, type)
+    and issubclass(found, Loss)
+    and found not in (Loss, DrawnLabels, FunctionLoss, WithRegression)
 ] + [WithRegression(ListNetLoss(), weight=1.0), FunctionLoss(_half_squares, convex=True)]
 
 

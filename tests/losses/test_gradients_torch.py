@@ -10,14 +10,16 @@ import torch
 
 import podium
 import podium.torch
-from podium.losses import FunctionLoss, Loss, WithRegression
+from podium.losses import DrawnLabels, FunctionLoss, Loss, WithRegression
 from podium.rankers.methods import METHODS
 from podium.rankers.named_losses import named_losses
 
 LOSSES = [
     found()
     for found in vars(podium.losses).values()
-    if isinstance(found, type) and issubclass(found, Loss) and found not in (Loss, FunctionLoss, WithRegression)
+    if isinstance(found, type)
+    and issubclass(found, Loss)
+    and found not in (Loss, DrawnLabels, FunctionLoss, WithRegression)
 ]
 OFFSETS = np.array([0, 4, 4, 9, 10])
 LABELS = np.array([2, 0, 1, 1, 0, 2, 0, 1, 1, 1])

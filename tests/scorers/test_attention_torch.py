@@ -12,7 +12,7 @@ import torch
 import podium
 from podium.data.queries import Queries
 from podium.files.models import ModelFileError
-from podium.losses import FunctionLoss, ListNetLoss, Loss, PMOPLoss, WithRegression
+from podium.losses import DrawnLabels, FunctionLoss, ListNetLoss, Loss, PMOPLoss, WithRegression
 from podium.scorers import Attention
 from podium.scorers import attention_torch as attention
 from podium.training import LBFGS, Stochastic
@@ -22,7 +22,9 @@ FEW = Stochastic(epochs=2, batch_size=8)
 LOSSES = [
     found()
     for found in vars(podium.losses).values()
-    if isinstance(found, type) and issubclass(found, Loss) and found not in (Loss, FunctionLoss, WithRegression)
+    if isinstance(found, type)
+    and issubclass(found, Loss)
+    and found not in (Loss, DrawnLabels, FunctionLoss, WithRegression)
 ]
 both_types = pytest.mark.parametrize("dtype", list(TOLERANCE))
 

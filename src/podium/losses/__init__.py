@@ -8,6 +8,7 @@ from podium.losses.boltzrank import *
 from podium.losses.bound import *
 from podium.losses.cofirank import *
 from podium.losses.combined import *
+from podium.losses.drawn import *
 from podium.losses.function import *
 from podium.losses.gbrank import *
 from podium.losses.intervalrank import *

@@ -68,6 +68,9 @@ class Loss(Parameterized):
     decides when a loop is worth sharing between threads, and so does:"""
     ns_per_document: ClassVar[float] = 10.0
     """About how many nanoseconds a document takes, in a list of a hundred, if that is not so."""
+    linear_in: ClassVar[str | None] = None
+    """Is its gradient linear in the labels themselves, ``"labels"``, or, times their sum, ``"shares"`` of it? Then
+    unbiased weights of clicks can be its labels, which need not be drawn."""
     rankings: ClassVar[str | None] = None
     """The distribution over rankings that its scores stand for, as ``podium.probabilities.families`` names it."""
     cost: ClassVar[str] = "n"
@@ -107,6 +110,10 @@ class Loss(Parameterized):
         """Return the same with this seed of its random numbers; itself if it draws none."""
         parameters = self.get_params(deep=False)
         return type(self)(**{**parameters, "random_state": seed}) if "random_state" in parameters else self
+
+    def around(self, loss: Loss) -> Loss:
+        """Return another loss, with around it what is around the one that this loss wraps, if it wraps one."""
+        return loss
 
     def choose_kernel(self) -> Kernel:
         """Return the compiled function of one query; a loss with variants picks by its parameters."""

@@ -36,6 +36,11 @@ class _Squares(Loss, convex=True, has_curvature=True, exact_curvature=True, guar
     normalize: bool = True
     targets: Targets = "identity"
 
+    @property
+    def linear_in(self) -> str | None:  # type: ignore[override]
+        """Linear in the labels if these are what is regressed on."""
+        return "labels" if isinstance(self.targets, str) else None
+
     def prepare(self, data: LabeledLists) -> tuple[Any, ...]:
         scale = 1.0 / np.maximum(data.sizes, 1) if self.normalize else np.ones(len(data.sizes))
         return grade_targets(data.labels, self.targets), scale

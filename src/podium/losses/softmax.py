@@ -24,6 +24,7 @@ class SoftmaxLoss(
     exact_curvature=True,
     keeps_float32=True,
     guarded=False,
+    linear_in="shares",
     rankings="plackett-luce",
     ns_per_document=1.5,
 ):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -15,13 +15,13 @@ from podium.data.preferences import Preferences
 from podium.data.queries import Queries
 from podium.data.remote import RemoteQueries
 from podium.data.rescaled import rescaled
-from podium.files.models import load
 from podium.metrics import Metric, metric
 from podium.metrics.telling import watched_metric
+from podium.rankers.clicked import clicked_lists, fit_with_best_share, is_mixed
+from podium.rankers.continuing import start_of
 from podium.rankers.elsewhere import name_query, part_scorer, remote_values, require_remote_trainer
 from podium.rankers.inputs import (
     GROUPED,
-    Start,
     TrainingInput,
     as_features,
     as_queries,
@@ -74,6 +74,9 @@ class BaseRanker(StoredRanker):
         Iterations, features, training queries and their documents.
     feature_names_in_ : (n_features,) array of str
         Names of the features, where they have some.
+    click_share_, click_shares_ : float, dict
+        Of judged and clicked queries together: the share of the clicked ones in the loss and, where validation queries
+        chose it, the metric on them for each share that was tried.
 
     Examples
     --------
@@ -120,13 +123,15 @@ class BaseRanker(StoredRanker):
         eval_metric: str | Metric = "ndcg@10",
         callback: Callable[[Progress], Any] | None = None,
         init: Any = None,
+        bias: Any = None,
+        click_share: float | None = None,
     ) -> Self:
         """Learn from lists.
 
         Parameters
         ----------
-        X : (n_documents, n_features) array, CSR matrix or frame, or Queries
-            Documents, one per row; queries bring ``y`` and ``qid``.
+        X : (n_documents, n_features) array, CSR matrix or frame; Queries, Clicks, or [Queries, Clicks]
+            Documents, one per row; queries bring ``y`` and ``qid``. Clicks need ``bias``.
         y : (n_documents,) array or Preferences
             Grades, higher is better, or pairs.
         qid : (n_documents,) array
@@ -147,19 +152,29 @@ class BaseRanker(StoredRanker):
         init : fitted ranker or path of a saved one, optional
             Training goes on from there: trees are added to its trees, or weights start at its weights. It must have
             the same features and the same kind of model, and may be this ranker itself.
+        bias : bias of :mod:`podium.clicks` or "naive", optional
+            What places did to the clicks; ``"naive"`` takes clicks per impression as they are.
+        click_share : float, optional
+            Of ``[Queries, Clicks]``: the share of the clicked queries in the loss. If not given, ``eval_set`` chooses.
 
         Returns
         -------
         self
             The fitted ranker.
         """
+        if click_share is None and is_mixed(X):
+            how = {"sample_weight": sample_weight, "callback": callback, "init": init, "bias": bias}
+            return fit_with_best_share(self, X, how, (eval_set, eval_qid, eval_metric))
+        clicked = clicked_lists(self, X, bias, click_share)
+        if clicked is not None:
+            X, sample_weight = clicked.queries, clicked.weights(sample_weight)
         queries = as_queries(X, y, qid, labeled=True, preferences=preferences)
         if isinstance(queries, RemoteQueries):
             require_remote_trainer(self)
         if len(queries) == 0 or queries.n_documents == 0:
             raise ValueError("0 sample(s): there is no document to learn from, and a minimum of 1 is required.")
         self.check_parameters()
-        start = None if init is None else self._start(init, queries)
+        start = None if init is None else start_of(self, init, queries)
         self._set_features(queries)
         self._check(queries, X)
         self.standardization_ = None
@@ -171,12 +186,16 @@ class BaseRanker(StoredRanker):
             validation, eval_metric = (None, eval_metric) if watched is None else (validation, watched)
         try:
             with fit_shown(self.verbose, callback) as told:
-                self._set_fit(self._train(TrainingInput(queries, weights, validation, eval_metric, told, start)))
+                given = TrainingInput(queries, weights, validation, eval_metric, told, start)
+                given = given if clicked is None else replace(given, drawing=clicked.drawing)
+                self._set_fit(self._train(given))
         except Exception as error:
             name_query(error, queries)
             raise
         self.n_queries_, self.n_documents_ = len(queries), queries.n_documents
         self._expose_model()
+        if click_share is not None:
+            self.click_share_ = click_share
         return self
 
     def _train(self, given: TrainingInput) -> Fit:
@@ -185,6 +204,8 @@ class BaseRanker(StoredRanker):
         queries, folded = self._prepared(given)
         if given.init is not None:
             loss = given.init.continued(loss)
+        if given.drawing is not None:
+            loss = given.drawing.around(loss, self.random_state)
         problem = Problem(
             loss=loss,
             scorer=scorer,
@@ -308,31 +329,6 @@ class BaseRanker(StoredRanker):
         return explain(self, self._check(queries, X), query, documents, named=named)
 
     # ---- parts of the methods above
-
-    def _start(self, init: Any, queries: Any) -> Start:
-        """Return what training goes on from; raise ValueError, saying why, if it cannot."""
-        name = type(self).__name__
-        if self._loss() is None:
-            raise ValueError(f"{name} cannot go on from a fitted model: only trees and weights trained on a loss can")
-        if isinstance(init, str | os.PathLike):
-            init = load(init)
-        if not isinstance(init, BaseRanker):
-            raise ValueError(f"init must be a fitted ranker or the path of a saved one; got {init!r}")
-        init._require_fitted()
-        names = getattr(init, "feature_names_in_", None)
-        check_features(queries, init.n_features_in_, names, given=queries, estimator="the model to go on from")
-        if self.normalize != init.normalize and {self.normalize, init.normalize} & set(WITHIN_QUERY):
-            raise ValueError(
-                f"init was trained with normalize={init.normalize!r}; to go on, {name} must have the same, "
-                f"not {self.normalize!r}"
-            )
-        wanted = self._scorer().model_class
-        if not isinstance(init.model_, wanted):
-            raise ValueError(
-                f"{name} learns a {wanted.__name__}, and init is a {type(init.model_).__name__}: "
-                "training can only go on with the same kind of model"
-            )
-        return Start(init.model_, init.standardization_, type(init._loss()), init.loss_parameters_)
 
     def _needs_lists(self) -> bool:
         """Return whether a document's score depends on the other documents of its query."""

@@ -9,9 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from podium.core.random_state import seed_of
 from podium.data.queries import Queries
 from podium.data.remote import RemoteQueries
 from podium.losses.base import Loss
+from podium.losses.drawn import DrawnLabels
 from podium.metrics import Metric
 from podium.scorers.base import Model
 from podium.scorers.standardization import Standardization
@@ -38,6 +40,21 @@ class Start:
 
 
 @dataclass(frozen=True, slots=True)
+class Drawing:
+    """How labels are drawn for losses that need them: documents drawn relevant have the grade ``highest``."""
+
+    highest: float
+    n_judged: int
+
+    def around(self, loss: Loss, random_state: Any) -> Loss:
+        """Return the mean of a loss over drawn labels; one that is such a mean already keeps its numbers of draws."""
+        facts = {"highest": self.highest, "n_judged": self.n_judged}
+        if isinstance(loss, DrawnLabels):
+            return DrawnLabels(**{**loss.get_params(deep=False), **facts})
+        return DrawnLabels(loss, **facts, random_state=seed_of(random_state))
+
+
+@dataclass(frozen=True, slots=True)
 class TrainingInput:
     """The arguments of ``fit``, checked and grouped by query."""
 
@@ -48,6 +65,8 @@ class TrainingInput:
     eval_metric: str | Metric
     callback: Callable[[Progress], Any] | None
     init: Start | None = None
+    drawing: Drawing | None = None
+    """How labels that are probabilities are drawn."""
 
 
 NO_QID = (

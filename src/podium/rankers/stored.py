@@ -24,6 +24,8 @@ class StoredRanker(AnsweringEstimator):
     feature_names_in_: np.ndarray
     n_queries_: int
     n_documents_: int
+    click_share_: float
+    click_shares_: dict[float, float]
     standardization_: Standardization | None
     """Applied to features before scoring, for scorers that do not take it into themselves."""
 

@@ -56,7 +56,7 @@ class Restarts(Trainer):
             raise ValueError(f"choosing between {len(candidates)} settings needs validation queries: give eval_set")
         callback = NotedCallback(problem.callback)
         runs = [
-            replace(problem, loss=loss, scorer=scorer, rng=rng, callback=callback)
+            replace(problem, loss=problem.loss.around(loss), scorer=scorer, rng=rng, callback=callback)
             for loss, scorer in candidates
             for rng in problem.rng.spawn(self.restarts)
         ]
