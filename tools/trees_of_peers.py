@@ -38,8 +38,8 @@ METRIC, CONVENTION, SEED = "ndcg@10", "standard", 0
 N_TREES, PATIENCE, RATES, DEPTHS = 200, 30, (0.03, 0.1, 0.3), (2, 4)
 PAIRS = {"xendcg-trees": "LightGBM rank_xendcg", "yetirank-trees": "CatBoost YetiRank"}
 """Ours, and the owner's."""
-ALLOWED = -0.005
-"""The mean difference that counts as no worse, if it is not significant either."""
+ALLOWED, LEVEL = -0.005, 0.05
+"""The mean difference that counts as no worse, if it is not significant at this level either."""
 
 TEXT = """\
 # XE-NDCG and YetiRank on trees, beside their owners
@@ -62,6 +62,8 @@ symmetric. One thread each. Convention `{convention}`, seed {seed}, {date}; {ver
 
 Differences are means over queries, with 95 % bootstrap intervals and the p of a paired randomization test over queries.
 *No worse* is a mean difference of at least −.005 that is not significantly below 0 (p < .05).
+
+{verdict}
 
 {tables}
 """
@@ -161,16 +163,36 @@ def page(found: Mapping[str, Comparison], described: Mapping[str, str]) -> str:
         date=f"{datetime.date.today():%-d %B %Y}",
         versions=versions,
         sets="\n".join(f"| {name} | {described[name]} |" for name in found),
+        verdict=_verdict(found),
         tables="\n".join(_tables(found)),
     )
+
+
+def _pairs(found: Mapping[str, Comparison], metric: str, ours: str, theirs: str) -> dict[str, list[np.ndarray]]:
+    """Return both methods' values by set, and those of all sets."""
+    pairs = {name: [c.values(method, metric) for method in (ours, theirs)] for name, c in found.items()}
+    return pairs | {"all queries": [np.concatenate(values) for values in zip(*pairs.values(), strict=True)]}
+
+
+def _verdict(found: Mapping[str, Comparison]) -> str:
+    """Return a sentence on where ours misses what is wanted, and where that is significant."""
+    missed, significant = [], []
+    for ours, theirs in PAIRS.items():
+        for name, values in _pairs(found, METRIC, ours, theirs).items():
+            if "no" in list(_cells(*values))[-1]:
+                missed.append(f"`{ours}` on {name}")
+                if randomization_test(*values) < LEVEL:
+                    significant.append(missed[-1])
+    if not missed:
+        return f"**By {METRIC}, ours is no worse on any set.**"
+    how = f"significantly for {', '.join(significant)}" if significant else "nowhere significantly"
+    return f"**By {METRIC}, ours is worse than that: {', '.join(missed)}; {how}.**"
 
 
 def _tables(found: Mapping[str, Comparison]) -> Iterator[str]:
     for metric in (METRIC, "map"):
         for ours, theirs in PAIRS.items():
-            pairs = {name: [c.values(method, metric) for method in (ours, theirs)] for name, c in found.items()}
-            pairs["all queries"] = [np.concatenate(values) for values in zip(*pairs.values(), strict=True)]
-            rows = [[name, *_cells(*values)] for name, values in pairs.items()]
+            rows = [[name, *_cells(*values)] for name, values in _pairs(found, metric, ours, theirs).items()]
             header = ["set", "queries", ours, theirs, "difference", "95 % interval", "p", "no worse"]
             yield f"## {ours} and {theirs}, {metric}\n\n{table(header, rows)}\n"
 
@@ -183,7 +205,7 @@ def _cells(ours: np.ndarray, theirs: np.ndarray) -> Iterator[str]:
     yield str(int(np.isfinite(difference).sum()))
     yield from (f"{np.nanmean(values):.4f}" for values in (ours, theirs))
     yield from (f"{mean:+.4f}", f"{low:+.4f} to {high:+.4f}", f"{p:.3f}")
-    yield "yes" if mean >= ALLOWED and not (mean < 0 and p < 0.05) else "**no**"
+    yield "yes" if mean >= ALLOWED and not (mean < 0 and p < LEVEL) else "**no**"
 
 
 def main() -> None:
