@@ -181,7 +181,7 @@ def _verdict(found: Mapping[str, Comparison]) -> str:
         for name, values in _pairs(found, METRIC, ours, theirs).items():
             if "no" in list(_cells(*values))[-1]:
                 missed.append(f"`{ours}` on {name}")
-                if randomization_test(*values) < LEVEL:
+                if randomization_test(values[0], values[1]) < LEVEL:
                     significant.append(missed[-1])
     if not missed:
         return f"**By {METRIC}, ours is no worse on any set.**"
