@@ -107,18 +107,19 @@ def test_em_ends_where_the_posterior_is_flat(simulated):
             assert loss(theta, np.where(np.arange(n) == document, gamma * factor, gamma)) > best
 
 
+@pytest.mark.slow
 def test_intervals_cover_the_truth_and_shrink(queries, ranking, simulated):
     truth = simulated.truth.propensities
     for method in ("swaps", "em"):
-        b = PositionBias(method=method, bootstrap=60).fit(simulated)
+        b = PositionBias(method=method, bootstrap=30).fit(simulated)
         assert (b.intervals_[:, 0] <= b.propensities_ + 1e-9).all()
         assert (b.intervals_[:, 1] >= b.propensities_ - 1e-9).all()
         assert (b.intervals_[0] == 1).all()
     few = simulate(queries, ranking, sessions=5_000, aggregate=True, random_state=7)
-    swaps = PositionBias(bootstrap=60).fit(simulated).intervals_
+    swaps = PositionBias(bootstrap=30).fit(simulated).intervals_
     assert ((swaps[:, 0] <= truth) & (truth <= swaps[:, 1])).mean() >= 0.7  # ten places at 95 %
-    assert (np.diff(PositionBias(bootstrap=60).fit(few).intervals_[1:]) > 2 * np.diff(swaps[1:])).all()
-    again = PositionBias(bootstrap=60).fit(simulated).intervals_
+    assert (np.diff(PositionBias(bootstrap=30).fit(few).intervals_[1:]) > 2 * np.diff(swaps[1:])).all()
+    again = PositionBias(bootstrap=30).fit(simulated).intervals_
     np.testing.assert_array_equal(again, swaps)
 
 

@@ -12,6 +12,7 @@ from podium.clicks.cells import Cells
 from podium.core.atomic import atomic_write
 from podium.core.parameters import Parameterized, count, number, require_number
 from podium.core.registry import registered
+from podium.core.showing.plots import axes
 from podium.data.clicks import Clicks
 
 __all__ = ["Bias", "load_bias"]
@@ -133,6 +134,28 @@ class Bias(Parameterized):
             )
         weight = np.minimum(inverse, largest)[cells.place]
         return cells.by_document((cells.clicks - cells.impressions * beta[cells.place]) * weight)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the propensities of places, with their intervals, with Matplotlib; return the axes.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        matplotlib Axes
+            With the curve.
+        """
+        self._require_fitted()
+        ax = axes(ax)
+        places = np.arange(1, len(self.propensities_) + 1)
+        ax.plot(places, self.propensities_, marker="o")
+        if self.intervals_ is not None:
+            ax.fill_between(places, *self.intervals_.T, alpha=0.25)
+        ax.set(xlabel="place", ylabel="propensity", ylim=(0, None))
+        return ax
 
     def save(self, path: str | Path) -> None:
         """Write the fitted bias to a JSON file, from which :func:`podium.clicks.load_bias` reads it.

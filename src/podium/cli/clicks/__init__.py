@@ -1,12 +1,13 @@
-"""Plan and judge by what people clicked: a group of commands.
+"""Estimate, plan and judge by what people clicked: a group of commands.
 
 examples:
+  podium clicks bias log.parquet -o bias.json
   podium clicks plan 0.02 --power 0.9
   podium clicks interleaving log.parquet
 
 See podium clicks COMMAND --help for the options of a command.
 """
 
-from podium.cli.clicks import interleaving, plan
+from podium.cli.clicks import bias, interleaving, plan
 
-COMMANDS = (plan, interleaving)
+COMMANDS = (bias, plan, interleaving)
