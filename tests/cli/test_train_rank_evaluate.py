@@ -305,7 +305,7 @@ def test_training_goes_on(podium_command, files, tmp_path):
 
 
 BAD_REQUESTS = {
-    "train {data} --loss NoLoss -o {out}": "no loss named 'NoLoss'; there are BoltzRankLoss",
+    "train {data} --loss NoLoss -o {out}": "no loss named 'NoLoss'; there are ApproxMRRLoss",
     "train {data} --loss ListNetLoss --scorer forest -o {out}": "no scorer named 'forest'; there are ",
     "train {data} --loss ListNetLoss --scorer torch -o {out}": "torch cannot be made without arguments",
     "train {data} --loss ListNetLoss --set ties=1 -o {out}": "neither the loss nor the scorer has a parameter 'ties'",

@@ -14,6 +14,7 @@ examples:
   podium train train.txt --method auto --for solr -o model.podium
   podium train --from-run podium-runs/train -o model.podium
   podium train train.txt --method boltzrank-pairs --distill lambdamart -o model.podium
+  podium train log.parquet --clicks --bias bias.json --method pmop -o model.podium
   podium train new.txt --init model.podium --set n_trees=20 -o newer.podium
 
 A folder with a training and a validation file trains on the one and reports the other. module:name is a class, an
@@ -32,10 +33,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from podium.cli import options, output, selection
+from podium.cli import clicked, options, output, selection
 from podium.core.atomic import require_writable
 
 if TYPE_CHECKING:
+    from podium.data.clicks import Clicks
     from podium.data.queries import Queries
     from podium.metrics import Metric
 
@@ -72,6 +74,7 @@ def configure(parser: options.Parser) -> None:
     parser.option("--verbose", "show the training, iteration by iteration")
     parser.option("--json", "print the summary as JSON")
     options.add_data_options(parser)
+    clicked.add_options(parser)
 
 
 @dataclass(frozen=True)
@@ -126,6 +129,7 @@ def run(arguments: argparse.Namespace) -> int:
     from podium.metrics import import_metrics, metric
 
     selection.check(arguments)
+    clicked.check(arguments)
     names = import_metrics(arguments.metrics)
     # A mistake in a name, or a folder that cannot be written to, should not surface after the training.
     metrics = [metric(name, arguments.convention) for name in names]
@@ -163,15 +167,33 @@ def _train(arguments: argparse.Namespace, metrics: list[Metric], began: float) -
     init = options.load_model(arguments, arguments.init) if arguments.init else None
     ranker = _build(arguments) if arguments.method or arguments.loss else _again(init, arguments)
     require_savable(ranker)
-    data = _read(arguments, None if init is None else init.n_features_in_)
+    training: Any
+    if arguments.clicks:
+        training, bias = clicked.read(arguments)
+        data = _beside_clicks(arguments, training)
+        given = {"bias": bias}
+    else:
+        data = _read(arguments, None if init is None else init.n_features_in_)
+        training, given = data.training, {}
     watched = selection.watched(metrics, data.validation)
     began = time.perf_counter()
-    given = {"eval_set": data.validation, "eval_metric": watched}
+    given |= {"eval_set": data.validation, "eval_metric": watched}
     given |= {"init": init} if init is not None else {}
-    ranker.fit(data.training, **accepted(ranker.fit, given))
+    ranker.fit(training, **accepted(ranker.fit, given))
     facts = {"init": file_facts(arguments.init)} if init is not None else {}
     seconds = time.perf_counter() - began
     return Trained(_name(ranker, arguments), ranker, data, seconds, facts=facts)
+
+
+def _beside_clicks(arguments: argparse.Namespace, clicks: Clicks) -> Data:
+    """Return the judged data that go with a log of clicks, and the facts of the log."""
+    from podium.files.provenance import file_facts
+
+    valid = clicked.read_validation(arguments, clicks.queries)
+    judged = Data.of({}, {}) if valid is None else Data.of({"validation": valid}, {"validation": Path(arguments.valid)})
+    log = file_facts(arguments.data) | {"rows": len(clicks), "queries": len(clicks.queries)}
+    log |= {"bias": arguments.bias if arguments.bias == "naive" else file_facts(arguments.bias)}
+    return Data(judged.parts, {"training": log, **judged.facts})
 
 
 def _note_logarithms(ranker: Any) -> None:

@@ -103,6 +103,20 @@ def read_clicks(
     return log.with_features(known, missing=missing)
 
 
+def feature_columns(path: FilePath, **given: str | None) -> list[str]:
+    """Return the columns of numbers in a log that are none of those that make it a log; raise if there are none."""
+    names = {what: given.get("qid" if what == "query" else what) for what in NAMES}
+    table = _open(path, names)
+    with naming(path):
+        used = {usual_column(table, NAMES[what], names[what]) for what in NAMES}
+        found = [name for name, kind in table.schema.items() if name not in used and kind.is_numeric()]
+        if not found:
+            raise ValueError(
+                "no column of numbers is left for features; --features FILE looks them up by query and document"
+            )
+    return found
+
+
 def _open(path: FilePath, given: dict[str, str | None]) -> Table:
     """Return the table in a file, with ids as text if it is a CSV file."""
     if not is_table(path):

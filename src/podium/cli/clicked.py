@@ -1,0 +1,76 @@
+"""Training on logs of clicks, from the command line."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from typing import TYPE_CHECKING, Any
+
+from podium.cli import options
+
+if TYPE_CHECKING:
+    from podium.data.clicks import Clicks
+    from podium.data.queries import Queries
+
+_COLUMNS = ("qid", "document", "position", "clicks", "impressions", "session")
+
+
+def add_options(parser: options.Parser) -> None:
+    """Add the options of ``podium train`` for logs of clicks."""
+    group = parser.add_argument_group("logs of clicks")
+    parser.option(
+        "--clicks",
+        "DATA is a log of clicks (CSV or Parquet), a row per impression, or per query, document and place with counts; "
+        "--features names its columns of features (default: all other columns of numbers), or a file in which they are "
+        "found by query and document",
+        group,
+    )
+    parser.option("--bias FILE", "what places did to clicks, by `podium clicks bias`; naive: nothing", group)
+    parser.option("--position-column NAME", "places, 1 is the top", group)
+    parser.option("--clicks-column NAME", "clicks", group)
+    parser.option("--impressions-column NAME", "impressions", group)
+    parser.option("--session-column NAME", "sessions", group)
+
+
+def check(arguments: argparse.Namespace) -> None:
+    """Raise ValueError if options do not go together."""
+    columns = [f"--{name}-column" for name in _COLUMNS[2:] if getattr(arguments, f"{name}_column")]
+    if not arguments.clicks:
+        if wrong := (["--bias"] if arguments.bias else columns):
+            raise ValueError(f"{wrong[0]} goes with --clicks")
+        return
+    if not arguments.bias:
+        raise ValueError(
+            "--clicks needs --bias FILE: `podium clicks bias LOG -o bias.json` estimates what places did to clicks; "
+            "--bias naive takes clicks as they are"
+        )
+    refused = {"--from-run": arguments.from_run, "--tune": arguments.tune, "--distill": arguments.distill}
+    refused |= {"--method auto": arguments.method == "auto", "--label-column": arguments.label_column}
+    if wrong := [option for option, given in refused.items() if given]:
+        raise ValueError(f"--clicks trains one method with one setting: leave out {wrong[0]}")
+
+
+def read(arguments: argparse.Namespace) -> tuple[Clicks, Any]:
+    """Return the log with its features, and its bias."""
+    from podium.clicks import load_bias
+    from podium.data import read_clicks
+    from podium.data.io.clicks import feature_columns
+
+    bias = arguments.bias if arguments.bias == "naive" else load_bias(arguments.bias)
+    columns = {name: getattr(arguments, f"{name}_column") for name in _COLUMNS}
+    features: Any = arguments.features
+    if features is None:
+        features = feature_columns(arguments.data, **columns)
+    elif len(features) == 1 and os.path.exists(features[0]):  # noqa: PTH110
+        (features,) = features
+    return read_clicks(arguments.data, features=features, **columns), bias
+
+
+def read_validation(arguments: argparse.Namespace, training: Queries) -> Queries | None:
+    """Return the judged queries of ``--valid``, with the features of the log."""
+    if not arguments.valid:
+        return None
+    names = None if training.feature_names is None else list(training.feature_names)
+    return options.read(
+        arguments.valid, arguments, table={"features": names}, letor={"n_features": training.n_features}
+    )
