@@ -61,10 +61,13 @@ def losses() -> dict[str, Loss]:
 
     classes = [found for found in vars(podium.losses).values() if isinstance(found, type) and issubclass(found, Loss)]
     # CoFiRank's loss is made for ratings, and its kinks can keep L-BFGS from a first step here.
-    made = [
-        found() for found in classes if found not in (Loss, DrawnLabels, FunctionLoss, WithRegression, CoFiRankLoss)
-    ]
-    return {type(loss).__name__.removesuffix("Loss"): loss for loss in made}
+    others = (Loss, DrawnLabels, FunctionLoss, WithRegression, CoFiRankLoss)
+    made = [found() for found in classes if found not in others]
+    names = [type(loss).__name__ for loss in made]
+    return {
+        name if name == "LambdaLoss" else name.removesuffix("Loss"): loss
+        for name, loss in zip(names, made, strict=True)
+    }
 
 
 def make_lists(case: Case, n: int, rng: np.random.Generator, weights: np.ndarray, noise: float) -> podium.Queries:
@@ -203,7 +206,7 @@ def draw(found: dict[str, np.ndarray], file: Path) -> None:
         ax.set(xlabel={"noise": "noise", "grades": "number of grades", "length": "documents per list"}[axis])
     axes[0].set_yticks(range(len(order)), order)
     figure.colorbar(shades, ax=axes, label="NDCG@10 less that of the best loss", extend="min")
-    figure.suptitle("Every loss on one family of lists; dots: not below the best")
+    figure.suptitle("Every loss on one family of lists; dots: not below the best", y=0.95)
     figure.savefig(file, metadata={"Date": None}, bbox_inches="tight")
     plt.close(figure)
 
