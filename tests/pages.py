@@ -23,6 +23,7 @@ WITH_EXTRAS = {
     "docs/distributed.md": "needs Dask",
     "docs/export/onnx.md": "needs onnxruntime",
     "docs/methods/boltzrank.md": "fits a network for each of twelve settings",
+    "docs/methods/attention.md": "needs PyTorch",
     "docs/sentence-transformers.md": "needs sentence-transformers",
     "docs/torch.md": "needs PyTorch",
     "docs/tuning.md": "fits trees for each of three settings on five folds",

@@ -13,7 +13,7 @@ import podium
 from podium.data.queries import Queries
 from podium.files.models import ModelFileError
 from podium.losses import DrawnLabels, FunctionLoss, ListNetLoss, Loss, PMOPLoss, WithRegression
-from podium.scorers import Attention
+from podium.scorers import MLP, Attention
 from podium.scorers import attention_torch as attention
 from podium.training import LBFGS, Stochastic
 
@@ -196,3 +196,16 @@ def test_without_pytorch_the_error_says_what_to_install(monkeypatch: pytest.Monk
     ):
         with pytest.raises(ImportError, match=r"pip install 'podium-rank\[torch\]'"):
             refused()
+
+
+def test_it_sees_what_a_network_of_single_documents_cannot(load_tool: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A small part of docs/results/attention.md: of documents that say the same, only the best is of use."""
+    tool = load_tool("attention_study")
+    monkeypatch.setattr(tool, "RATES", (0.01,))
+    parts = [tool.lists("novelty", n, seed) for seed, n in enumerate((400, 100, 600))]
+    small = {"Attention": Attention(1, 2, 16, dropout=0.0), "MLP": MLP((48, 48), "relu")}
+    ours = tool.judge(tool.Contestant((small["Attention"],), "robust"), ListNetLoss(), parts, epochs=15).per_list
+    for normalize in ("robust", "zscore", "minmax"):
+        other = tool.judge(tool.Contestant((small["MLP"],), normalize), ListNetLoss(), parts, epochs=15).per_list
+        assert ours.mean() > other.mean()
+        assert tool.randomization_test(ours, other, 2_000) < 0.01

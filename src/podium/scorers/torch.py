@@ -64,24 +64,18 @@ class TorchModel(SmoothModel):
     def scores(self, queries: Queries) -> Array:
         self.module.eval()
         with torch.no_grad(), enough_torch_threads(queries):
-            return _flat(self._call(queries, self._parameters(requires_grad=False)))
+            return _flat(self._call(queries, self._parameters(self._vector())))
 
     def forward(self, queries: Queries) -> tuple[Array, Backward]:
-        parameters = self._parameters(requires_grad=True)
+        vector = self._vector().requires_grad_()
         self.module.train()
         with drawing_from(self._random_state), enough_torch_threads(queries):
-            output = self._call(queries, parameters)
+            output = self._call(queries, self._parameters(vector))
 
         def backward(d_scores: Array) -> Array:
             with enough_torch_threads(queries):
-                gradients = torch.autograd.grad(
-                    output, list(parameters.values()), torch.from_numpy(d_scores).to(output), allow_unused=True
-                )
-            parts = [
-                np.zeros(p.numel()) if g is None else _flat(g)
-                for g, p in zip(gradients, parameters.values(), strict=True)
-            ]
-            return np.concatenate(parts or [np.empty(0)])
+                (gradient,) = torch.autograd.grad(output, vector, torch.from_numpy(d_scores).to(output))
+            return _flat(gradient)
 
         return _flat(output), backward
 
@@ -106,22 +100,24 @@ class TorchModel(SmoothModel):
             )
         return output.reshape(n)
 
-    def _parameters(self, *, requires_grad: bool) -> dict[str, Any]:
-        parameters, at = {}, 0
-        for name, own in _trainable(self.module):
-            values = torch.from_numpy(self.theta[at : at + own.numel()]).to(device=self._device, dtype=own.dtype)
-            if values.dtype == torch.float64:
-                values = values.clone()  # the others are copies already
-            parameters[name] = values.reshape(own.shape).requires_grad_(requires_grad)
-            at += own.numel()
-        return parameters
+    def _vector(self) -> Any:
+        """Return a copy of ``theta`` for PyTorch, in the type of the parameters if they have one in common."""
+        types = {p.dtype for _, p in _trainable(self.module)}
+        dtype = types.pop() if len(types) == 1 else torch.float64
+        return torch.tensor(self.theta, dtype=dtype, device=self._device)
+
+    def _parameters(self, vector: Any) -> dict[str, Any]:
+        """Return the parts of a vector as the module's parameters."""
+        own = _trainable(self.module)
+        parts = vector.split([p.numel() for _, p in own])
+        return {name: part.reshape(p.shape).to(p.dtype) for (name, p), part in zip(own, parts, strict=True)}
 
     def to_module(self) -> Any:
         """Return a copy of the module with the learned parameters, for use in PyTorch."""
         module = deepcopy(self.module).eval()
         with torch.no_grad():
             own = dict(module.named_parameters())
-            for name, values in self._parameters(requires_grad=False).items():
+            for name, values in self._parameters(self._vector()).items():
                 own[name].copy_(values)
         return module
 
