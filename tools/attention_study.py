@@ -95,16 +95,8 @@ def lists(kind: str, n_lists: int, seed: int) -> podium.Queries:
     return podium.Queries(np.hstack((features, places)).astype(np.float32), grades, sizes=sizes)
 
 
-class Judged(NamedTuple):
-    """A contestant on the test lists."""
-
-    chosen: Scorer
-    per_list: np.ndarray
-    """NDCG@10."""
-
-
-def judge(contestant: Contestant, loss: Loss, parts: list[podium.Queries], epochs: int = EPOCHS) -> Judged:
-    """Return the setting that is best on the validation lists, on the test lists."""
+def judge(contestant: Contestant, loss: Loss, parts: list[podium.Queries], epochs: int = EPOCHS) -> np.ndarray:
+    """Return NDCG@10 of the test lists, with the setting that is best on the validation lists."""
     train, valid, test = parts
     best: tuple[float, podium.Ranker] | None = None
     for scorer in contestant.scorers:
@@ -116,7 +108,7 @@ def judge(contestant: Contestant, loss: Loss, parts: list[podium.Queries], epoch
                 best = merit, ranker
     assert best is not None
     scores = best[1].predict(test)
-    return Judged(best[1].scorer, podium.evaluate(test, scores, metrics="ndcg@10").per_query["ndcg@10"])
+    return podium.evaluate(test, scores, metrics="ndcg@10").per_query["ndcg@10"]
 
 
 def table(kind: str, sizes: tuple[int, ...], seeds: tuple[int, ...], epochs: int, verdicts: list[str]) -> Iterator[str]:
@@ -127,11 +119,11 @@ def table(kind: str, sizes: tuple[int, ...], seeds: tuple[int, ...], epochs: int
         for seed in seeds:
             parts = [lists(kind, n, 10 * seed + part) for part, n in enumerate(sizes)]
             judged = {who: judge(contestant, loss, parts, epochs) for who, contestant in CONTESTANTS.items()}
-            ours, *others = (result.per_list for result in judged.values())
+            ours, *others = judged.values()
             p = [randomization_test(ours, other) for other in others]
             better = ["Attention" if ours.mean() > other.mean() else "the other" for other in others]
             verdicts += [who if value < CLEAR else "neither" for who, value in zip(better, p, strict=True)]
-            cells = (f"{result.per_list.mean():.4f}" for result in judged.values())
+            cells = (f"{result.mean():.4f}" for result in judged.values())
             line = f"| {name}, {seed} | {' | '.join(cells)} | {', '.join(f'{value:.4f}' for value in p)} |"
             print(f"{kind}: {line}", flush=True)
             yield line

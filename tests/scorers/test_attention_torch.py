@@ -204,8 +204,8 @@ def test_it_sees_what_a_network_of_single_documents_cannot(load_tool: Any, monke
     monkeypatch.setattr(tool, "RATES", (0.01,))
     parts = [tool.lists("novelty", n, seed) for seed, n in enumerate((400, 100, 600))]
     small = {"Attention": Attention(1, 2, 16, dropout=0.0), "MLP": MLP((48, 48), "relu")}
-    ours = tool.judge(tool.Contestant((small["Attention"],), "robust"), ListNetLoss(), parts, epochs=15).per_list
+    ours = tool.judge(tool.Contestant((small["Attention"],), "robust"), ListNetLoss(), parts, epochs=15)
     for normalize in ("robust", "zscore", "minmax"):
-        other = tool.judge(tool.Contestant((small["MLP"],), normalize), ListNetLoss(), parts, epochs=15).per_list
+        other = tool.judge(tool.Contestant((small["MLP"],), normalize), ListNetLoss(), parts, epochs=15)
         assert ours.mean() > other.mean()
         assert tool.randomization_test(ours, other, 2_000) < 0.01
