@@ -1,5 +1,7 @@
 """Documents found again by the ids of query and document, which are compared as text."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from podium.core.later import polars as pl
