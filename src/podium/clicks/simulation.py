@@ -92,7 +92,7 @@ def simulate(
     exponent : float
         How fast attention fades in the model ``"position"``.
     noise : float
-        γ of documents with grade 0.
+        Attractiveness γ of documents with grade 0.
     trust : pair of numbers or of (top,) arrays, optional
         For the model ``"position"``: how often a relevant document that is looked at is clicked, and how often one that
         is not, per place. A document is clicked with probability θ_k (γ trust[0] + (1 − γ) trust[1]).

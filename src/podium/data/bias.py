@@ -10,7 +10,7 @@ import numpy as np
 from podium.data.clicks import Clicks
 
 
-class Bias(Protocol):
+class KnownBias(Protocol):
     """What places did to the clicks of a log."""
 
     def attractiveness(self, clicks: Clicks) -> np.ndarray:
@@ -37,7 +37,7 @@ def impressions_of(clicks: Clicks) -> np.ndarray:
     return np.bincount(clicks.row, clicks.impressions, clicks.queries.n_documents)
 
 
-def as_bias(bias: Any) -> Bias:
+def as_bias(bias: Any) -> KnownBias:
     """Return the bias given to ``fit``; raise ValueError, saying what to do, if there is none."""
     if bias is None:
         raise ValueError(
@@ -52,5 +52,5 @@ def as_bias(bias: Any) -> Bias:
         raise ValueError(
             f"bias must have the methods attractiveness and weights, as estimates of podium.clicks do; got {bias!r}"
         )
-    made: Bias = bias
+    made: KnownBias = bias
     return made

@@ -37,8 +37,8 @@ class ApproxNDCGLoss(Loss, has_curvature=True, visits_pairs=True):
     A single document, equal labels throughout, and a list without gain contribute 0; grades below 0 are worth nothing.
     Equal scores share their ranks, whatever the order of the rows.
 
-    The second derivative is a stand-in that is never less than the true one: Σ_j |c_j − c_i| σ′ / T². A Newton step is
-    then at most T.
+    The second derivative is a stand-in that is never less than the true one: the sum over j of abs(c_j − c_i) σ′ / T².
+    A Newton step is then at most T.
 
     Parameters
     ----------

@@ -46,7 +46,7 @@ class NeuralNDCGLoss(Loss, visits_pairs=True):
     """Minus NDCG, the ranking being NeuralSort's matrix, scaled to be doubly stochastic.
 
     A single document, equal labels throughout, and a list without gain contribute 0; grades below 0 are worth nothing.
-    Equal scores share their places. |s_i − s_j| has slope 0 where scores are equal, everything else is differentiated
+    Equal scores share their places. Distances of scores have slope 0 where these are equal; all else is differentiated
     exactly, through all of Sinkhorn's rounds.
 
     A list of n documents takes a matrix of n² numbers while it is evaluated, and up to 50 times 4 products of
@@ -55,8 +55,8 @@ class NeuralNDCGLoss(Loss, visits_pairs=True):
     Parameters
     ----------
     temperature : float
-        τ of NeuralSort: small values come close to NDCG itself, which is flat nearly everywhere; large ones are smooth
-        and far from it.
+        Softness τ of NeuralSort: small values come close to NDCG itself, which is flat nearly everywhere; large ones
+        are smooth and far from it.
 
     Examples
     --------

@@ -22,6 +22,10 @@ from podium.numerics.grades import own_groups
 
 __all__ = ["UniqueSoftmaxLoss"]
 
+IN_ORDER = FAST - {"reassoc", "contract"}
+"""For loops that write: compiled twice, for arrays next to each other and for others, they must not group or fuse terms
+each in their own way."""
+
 
 class UniqueSoftmaxLoss(Loss, convex=True, has_curvature=True, exact_curvature=True, keeps_float32=True):
     """Negative log-likelihood of each document against those of lower grades, weighted by its gain.
@@ -115,12 +119,7 @@ def _against_lower(s: Array, top: float, log_sum: float, lost: Array, losses: Ar
 
     ``lost`` takes r, and ``losses`` the logarithms.
     """
-    one = s.dtype.type(1)
-    for i in range(len(s)):
-        ahead = (s[i] - top) - log_sum
-        u = exp(-abs(ahead))
-        lost[i] = (u if ahead > 0 else one) / (one + u)
-        losses[i] = max(-ahead, s.dtype.type(0)) + log1p_unit(u)
+    _fill_lost(s, top, log_sum, lost, losses)
     value, total, squares = 0.0, 0.0, 0.0
     for i in range(len(s)):
         value += losses[i]
@@ -129,7 +128,17 @@ def _against_lower(s: Array, top: float, log_sum: float, lost: Array, losses: Ar
     return value, total, squares
 
 
-@njit(fastmath=FAST, error_model="numpy")
+@njit(fastmath=IN_ORDER, error_model="numpy")
+def _fill_lost(s: Array, top: float, log_sum: float, lost: Array, losses: Array) -> None:
+    one = s.dtype.type(1)
+    for i in range(len(s)):
+        ahead = (s[i] - top) - log_sum
+        u = exp(-abs(ahead))
+        lost[i] = (u if ahead > 0 else one) / (one + u)
+        losses[i] = max(-ahead, s.dtype.type(0)) + log1p_unit(u)
+
+
+@njit(fastmath=IN_ORDER, error_model="numpy")
 def _combine(
     share: Array, first: float, second: float, gain: float, lost: Array, curved: bool, curvature: Array
 ) -> None:

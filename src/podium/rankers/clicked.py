@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.base import clone
 
 from podium.core.parameters import require_number
-from podium.data.bias import Bias, as_bias, impressions_of
+from podium.data.bias import KnownBias, as_bias, impressions_of
 from podium.data.clicks import Clicks
 from podium.data.queries import Queries
 from podium.data.remote import concatenated
@@ -109,7 +109,7 @@ def _require_content(clicks: Clicks) -> None:
         raise ValueError(f"none of the {clicks.queries.n_documents} documents of the log was clicked")
 
 
-def _labels(loss: Loss, bias: Bias, clicks: Clicks) -> tuple[np.ndarray, np.ndarray | None, bool]:
+def _labels(loss: Loss, bias: KnownBias, clicks: Clicks) -> tuple[np.ndarray, np.ndarray | None, bool]:
     """Return labels, weights of the queries, and whether the labels are to be drawn."""
     if loss.linear_in is None:
         return _chances(bias, clicks), None, True
@@ -124,7 +124,7 @@ def _labels(loss: Loss, bias: Bias, clicks: Clicks) -> tuple[np.ndarray, np.ndar
     return worth, sums * clicks.n_sessions, False
 
 
-def _chances(bias: Bias, clicks: Clicks) -> np.ndarray:
+def _chances(bias: KnownBias, clicks: Clicks) -> np.ndarray:
     chances = _numbers(bias.attractiveness(clicks), clicks.queries.n_documents, "attractiveness")
     if (chances < 0).any() or (chances > 1).any():
         raise ValueError(
@@ -134,7 +134,7 @@ def _chances(bias: Bias, clicks: Clicks) -> np.ndarray:
     return chances
 
 
-def _worth(bias: Bias, clicks: Clicks) -> np.ndarray:
+def _worth(bias: KnownBias, clicks: Clicks) -> np.ndarray:
     try:
         weights = bias.weights(clicks)
     except ValueError:  # models of users who read from the top have none
