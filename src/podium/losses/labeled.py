@@ -65,6 +65,17 @@ class LabeledLists:
             sums[filled] = np.add.reduceat(values, self.offsets[:-1][filled])
         return sums
 
+    def lengths(self, values: np.ndarray) -> np.ndarray:
+        """Return (n_queries,) the Euclidean length of each query's values; no square of them overflows."""
+        small, exponent = scaled(values)
+        return np.ldexp(np.sqrt(self.sums(small * small)), exponent)
+
     def streams(self, random_state: int, epoch: int = 0, number: int = 0) -> np.ndarray:
         """Return the streams of random numbers of all queries, one each (see :mod:`podium.numerics.random`)."""
         return streams(random_state, epoch, self.query_numbers, number)
+
+
+def scaled(values: np.ndarray) -> tuple[np.ndarray, int]:
+    """Return values times 2^−k, none larger than 1, and k. It is exact: a part of the data gets what the whole does."""
+    exponent = int(np.frexp(np.abs(values).max(initial=0.0))[1])
+    return np.ldexp(values, -exponent), exponent

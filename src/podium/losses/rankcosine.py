@@ -52,8 +52,7 @@ class RankCosineLoss(Loss, shift_invariant=False, has_curvature=True, keeps_floa
 
     def prepare(self, data: LabeledLists) -> tuple[Any, ...]:
         grades = data.labels if self.transform == "identity" else data.gains
-        largest = np.abs(grades).max(initial=0.0) or 1.0
-        lengths = largest * np.sqrt(data.sums((grades / largest) ** 2))  # squares of the grades could overflow
+        lengths = data.lengths(grades)
         lengths[data.sizes < 2] = 0.0
         per_document = np.repeat(lengths, data.sizes)
         return np.divide(grades, per_document, out=np.zeros(len(grades)), where=per_document > 0.0), lengths

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from podium.losses.base import Derivatives, LabeledLists, Loss, OneList, njit
+from podium.losses.labeled import scaled
 from podium.losses.listnet import listnet
 from podium.numerics.elementary import all_finite
 
@@ -46,8 +47,7 @@ class SoftmaxLoss(
     """
 
     def prepare(self, data: LabeledLists) -> tuple[Any, ...]:
-        grades = np.maximum(data.labels, 0.0)
-        grades = grades / (grades.max(initial=0.0) or 1.0)  # so that no sum overflows
+        grades, _ = scaled(np.maximum(data.labels, 0.0))  # so that no sum overflows
         sums = data.sums(grades)
         says_something = (sums > 0.0) & (data.sizes > 1)
         return grades / np.repeat(np.where(sums > 0.0, sums, 1.0), data.sizes), says_something
