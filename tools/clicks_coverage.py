@@ -89,7 +89,7 @@ def covered(design: Design, n_logs: int, of: podium.Queries) -> dict[str, Covere
             sessions=design.sessions,
             random_state=np.random.default_rng((2, seed)),
         )
-        # Of fixed queries: each as often as it was asked.
+        # The truth of fixed queries counts each as often as it was asked.
         truth = whole if design.drawn else _means_over_sessions(queries, log)
         for name, outcomes in found.items():
             outcomes.append(_outcome(log, design, name, truth))

@@ -15,7 +15,7 @@ from loss_peers.contest import Contest
 from podium.losses import ApproxMRRLoss, ApproxNDCGLoss, LambdaLoss, NeuralNDCGLoss
 
 TEMPERATURE = 0.1
-"""Of ApproxNDCG and ApproxMRR."""
+"""ApproxNDCG and ApproxMRR have this one."""
 Tensor = torch.Tensor
 
 

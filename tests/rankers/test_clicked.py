@@ -7,6 +7,7 @@ import pytest
 
 import podium
 from podium.clicks import PositionBias, simulate
+from podium.data.bias import WeightlessError
 from podium.losses import DrawnLabels, ListNetLoss, RegressionLoss, SoftmaxLoss
 from podium.rankers.clicked import SHARES, clicked_lists
 
@@ -93,11 +94,17 @@ def test_labels_and_weights_by_hand(small: podium.Clicks) -> None:
 def test_a_bias_without_weights_gives_its_attractiveness(small: podium.Clicks) -> None:
     class FromTheTop(Half):
         def weights(self, clicks: podium.Clicks) -> np.ndarray:
-            raise ValueError("users read from the top")
+            raise WeightlessError("users read from the top")
+
+    class Broken(Half):
+        def weights(self, clicks: podium.Clicks) -> np.ndarray:
+            raise ValueError("another fault")
 
     found = clicked_lists(podium.Regression(), small, FromTheTop(), None)
     assert found is not None
     assert found.queries.labels.tolist() == [0.5, 1.0, 0.25]
+    with pytest.raises(ValueError, match="another fault"):
+        clicked_lists(podium.Regression(), small, Broken(), None)
 
 
 def test_a_loss_of_drawn_labels_keeps_its_number_of_draws() -> None:

@@ -26,6 +26,11 @@ def add_options(parser: options.Parser) -> None:
         group,
     )
     parser.option("--bias FILE", "what places did to clicks, by `podium clicks bias`; naive: nothing", group)
+    add_columns(parser, group)
+
+
+def add_columns(parser: options.Parser, group: Any) -> None:
+    """Add the options for columns that logs have and judgments have not."""
     parser.option("--position-column NAME", "places, 1 is the top", group)
     parser.option("--clicks-column NAME", "clicks", group)
     parser.option("--impressions-column NAME", "impressions", group)

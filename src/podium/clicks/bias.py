@@ -13,6 +13,7 @@ from podium.core.atomic import atomic_write
 from podium.core.parameters import Parameterized, count, number, require_number
 from podium.core.registry import registered
 from podium.core.showing.plots import axes
+from podium.data.bias import WeightlessError
 from podium.data.clicks import Clicks
 
 __all__ = ["Bias", "load_bias"]
@@ -182,7 +183,7 @@ class Bias(Parameterized):
         """Return α and β; raise if there are none, or none for some place of the log."""
         self._require_fitted()
         if self.alpha_ is None or self.beta_ is None:
-            raise ValueError(
+            raise WeightlessError(
                 f"{type(self).__name__} says no probability of being seen that depends on the place alone, so clicks "
                 "have no inverse propensity weights; use its attractiveness, or a position-based bias"
             )

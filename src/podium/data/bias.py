@@ -10,6 +10,10 @@ import numpy as np
 from podium.data.clicks import Clicks
 
 
+class WeightlessError(ValueError):
+    """A bias under which a place alone does not say how likely a document is seen: clicks have no weights."""
+
+
 class KnownBias(Protocol):
     """What places did to the clicks of a log."""
 

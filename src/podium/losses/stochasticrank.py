@@ -96,7 +96,7 @@ class StochasticSettings(NamedTuple):
 
 
 class Factors(NamedTuple):
-    """Of a ranking, what differences of worth are multiplied by, (n,) each, by place."""
+    """What differences of worth are multiplied by, (n,) each, by place in one ranking."""
 
     own: Array
     """The metric is the sum of worth times this."""

@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.base import clone
 
 from podium.core.parameters import require_number
-from podium.data.bias import KnownBias, as_bias, impressions_of
+from podium.data.bias import KnownBias, WeightlessError, as_bias, impressions_of
 from podium.data.clicks import Clicks
 from podium.data.queries import Queries
 from podium.data.remote import concatenated
@@ -137,7 +137,7 @@ def _chances(bias: KnownBias, clicks: Clicks) -> np.ndarray:
 def _worth(bias: KnownBias, clicks: Clicks) -> np.ndarray:
     try:
         weights = bias.weights(clicks)
-    except ValueError:  # models of users who read from the top have none
+    except WeightlessError:  # of users who read from the top
         return _chances(bias, clicks)
     return _numbers(weights, clicks.queries.n_documents, "weights") / impressions_of(clicks)
 

@@ -13,7 +13,7 @@ examples:
 import argparse
 from typing import Any
 
-from podium.cli import options, output
+from podium.cli import clicked, options, output
 
 METHODS = ("swaps", "em", "trust", "cascade", "dependent", "dbn")
 _BAR = 40
@@ -39,10 +39,7 @@ def configure(parser: options.Parser) -> None:
     group = parser.add_argument_group("columns of the log (default: those with a usual name)")
     parser.option("--qid-column NAME", "query ids", group)
     parser.option("--document-column NAME", "document ids", group)
-    parser.option("--position-column NAME", "places, 1 is the top", group)
-    parser.option("--clicks-column NAME", "clicks", group)
-    parser.option("--impressions-column NAME", "impressions", group)
-    parser.option("--session-column NAME", "sessions", group)
+    clicked.add_columns(parser, group)
 
 
 def run(arguments: argparse.Namespace) -> int:
