@@ -64,6 +64,8 @@ class Bias(Parameterized):
 
     _stored: ClassVar[tuple[str, ...]] = ("propensities_", "intervals_", "alpha_", "beta_")
     """Fitted arrays that the file has."""
+    _optional: ClassVar[tuple[str, ...]] = ()
+    """Fitted arrays that it has if they are not None."""
 
     def fit(self, clicks: Clicks) -> Self:
         """Estimate the bias from a log.
@@ -169,6 +171,7 @@ class Bias(Parameterized):
         """
         self._require_fitted()
         fitted = {name: _plain(getattr(self, name)) for name in self._stored}
+        fitted |= {name: _plain(value) for name in self._optional if (value := getattr(self, name)) is not None}
         content = {
             "format": _FORMAT,
             "version": 1,
@@ -234,6 +237,8 @@ def load_bias(path: str | Path) -> Bias:
         bias.check_parameters()
         for name in kind._stored:
             setattr(bias, name, _as_array(name, content["fitted"][name]))
+        for name in kind._optional:
+            setattr(bias, name, _as_array(name, content["fitted"].get(name)))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"{path}: not a bias that Podium saved: {type(error).__name__}: {error}") from None
     return bias

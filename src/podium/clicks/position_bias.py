@@ -7,9 +7,11 @@ import numpy as np
 
 from podium.clicks.bias import Bias
 from podium.clicks.cells import Cells
+from podium.clicks.dual import DualLearning
 from podium.clicks.em import climb, em_propensities
+from podium.clicks.pairwise import PairwiseDebiasing
 from podium.clicks.swaps import swap_propensities
-from podium.core.parameters import choice
+from podium.core.parameters import choice, number
 from podium.data.clicks import Clicks
 
 __all__ = ["PositionBias"]
@@ -68,11 +70,23 @@ class PositionBias(PlaceBias):
 
     Parameters
     ----------
-    method : {"swaps", "em"}
+    method : {"swaps", "em", "dual", "pairwise"}
         ``"swaps"``: from click rates of the same document at several places, all places in one likelihood, without a
         model of relevance (after Agarwal et al., WSDM 2019). ``"em"``: regression EM (Wang et al., WSDM 2018), in which
         the attractiveness of a document is shrunk to a regression on features; with few impressions per document it is
-        biased toward what the features tell.
+        biased toward what the features tell. ``"dual"``: dual learning (Ai et al., SIGIR 2018), a ranker and
+        propensities, each learned from clicks that are weighted with the inverse of the other. ``"pairwise"``: pairwise
+        debiasing (Hu et al., WWW 2019), in which pairs of a clicked document and one that was not tell of both places;
+        biased also in long logs. A log without sessions does not say which pairs there were; then they are those
+        expected if documents move independently of each other. In both, the ranker is linear in the features, with a
+        deviation of each document that is penalized.
+    norm : float
+        Of ``"pairwise"``: factors of places are taken to the power 1 / (1 + norm), which draws them to 1.
+
+    Attributes
+    ----------
+    negative_propensities_ : (n_places,) array or None
+        Of ``"pairwise"``: t⁻, how much more the pairs that were not clicked at a place weigh than those at the first.
 
     Examples
     --------
@@ -84,7 +98,19 @@ class PositionBias(PlaceBias):
     ([1.0, 0.5, 0.33, 0.25], [1.0, 0.5, 0.33, 0.25])
     """
 
-    method: str = choice("swaps", "em")
+    method: str = choice("swaps", "em", "dual", "pairwise")
+    norm: float = number(0.0, at_least=0)
+
+    negative_propensities_: np.ndarray | None = None
+    _optional = ("negative_propensities_",)
+    _learner: DualLearning | PairwiseDebiasing | None = None
+
+    def fit(self, clicks: Clicks) -> Self:
+        self.negative_propensities_ = None
+        try:
+            return super().fit(clicks)
+        finally:
+            self._learner = None  # what the bootstrap started from
 
     @classmethod
     def known(cls, propensities: Any) -> Self:
@@ -109,8 +135,16 @@ class PositionBias(PlaceBias):
         return self
 
     def _estimate(self, cells: Cells, clicks: Clicks) -> tuple[np.ndarray, np.ndarray]:
+        nothing = np.zeros(cells.n_places)
         if self.method == "swaps":
-            return swap_propensities(cells)[0], np.zeros(cells.n_places)
+            return swap_propensities(cells)[0], nothing
+        if self.method == "dual":
+            self._learner = DualLearning(cells, clicks.queries)
+            return self._learner.estimate(cells), nothing
+        if self.method == "pairwise":
+            self._learner = PairwiseDebiasing(cells, clicks, self.norm)
+            theta, self.negative_propensities_ = self._learner.estimate()
+            return theta, nothing
         features = clicks.queries.features
         theta, nothing, self._gamma, prior = em_propensities(cells, features)
         self._strength, self._means = prior.strength, prior.means(features)
@@ -119,6 +153,8 @@ class PositionBias(PlaceBias):
     def _again(self, cells: Cells, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         if self.method == "swaps":
             return swap_propensities(cells, self.alpha_)[0], self.beta_
+        if self._learner is not None:
+            return self._learner.again(cells, weights), self.beta_
         strength = self._strength * weights  # a query drawn twice is two queries
         theta, nothing, _ = climb(cells, self.alpha_, self.beta_, self._gamma, strength, self._means)
         return theta, nothing

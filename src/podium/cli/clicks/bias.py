@@ -15,7 +15,7 @@ from typing import Any
 
 from podium.cli import clicked, options, output
 
-METHODS = ("swaps", "em", "trust", "cascade", "dependent", "dbn")
+METHODS = ("swaps", "em", "dual", "pairwise", "trust", "cascade", "dependent", "dbn")
 _BAR = 40
 
 
@@ -24,8 +24,9 @@ def configure(parser: options.Parser) -> None:
     parser.option("-o --out FILE", "where the bias goes, as JSON", required=True)
     parser.option(
         f"--method {{{','.join(METHODS)}}}",
-        "swaps: documents shown at several places; em: regression EM; trust: EM with trust in places; cascade, "
-        "dependent, dbn: users who read from the top, from whole sessions (default: swaps)",
+        "swaps: documents shown at several places; em: regression EM; dual: dual learning; pairwise: pairwise "
+        "debiasing; trust: EM with trust in places; cascade, dependent, dbn: users who read from the top, from whole "
+        "sessions (default: swaps)",
         default="swaps",
     )
     parser.option("--features FILE", "features by query and document: CSV, Parquet or LETOR (default: none)")
@@ -36,18 +37,13 @@ def configure(parser: options.Parser) -> None:
     )
     parser.option("--plot FILE", "also draw the curve with Matplotlib: .svg, .png or .pdf")
     parser.option("--json", "print the result as JSON")
-    group = parser.add_argument_group("columns of the log (default: those with a usual name)")
-    parser.option("--qid-column NAME", "query ids", group)
-    parser.option("--document-column NAME", "document ids", group)
-    clicked.add_columns(parser, group)
+    clicked.add_log_columns(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     from podium.data import read_clicks
 
-    names = ("qid", "document", "position", "clicks", "impressions", "session")
-    columns = {name: getattr(arguments, f"{name}_column") for name in names}
-    clicks = read_clicks(arguments.log, features=arguments.features, **columns)
+    clicks = read_clicks(arguments.log, features=arguments.features, **clicked.log_columns(arguments))
     bias = _bias(arguments.method)
     if arguments.bootstrap is not None:
         bias.set_params(bootstrap=arguments.bootstrap)
