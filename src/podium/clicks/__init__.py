@@ -2,6 +2,7 @@
 
 from podium.clicks.bias import *
 from podium.clicks.click_models import *
+from podium.clicks.comparing.compare import *
 from podium.clicks.interleaving import *
 from podium.clicks.judging import *
 from podium.clicks.judgment import *

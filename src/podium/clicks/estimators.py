@@ -34,8 +34,7 @@ def estimate(
     ``guess`` is the relevance of documents as known from elsewhere: 0, unless the estimator is doubly robust.
     """
     inverse = logged.inverse(clip)
-    per_session = 1.0 / np.maximum(logged.sessions_of_document, 1.0)
-    relevance = guess + (logged.gained - logged.exposure * guess) * inverse * per_session
+    relevance = estimated_relevance(logged, clip, guess)
     values = _by_query(logged, weights * relevance)
     slopes = weights  # of the query's value, in the relevance of each document
     if estimator == "snips":
@@ -60,6 +59,12 @@ def estimate(
         influence = np.bincount(logged.unit, by_row, logged.n_units)
         freedom = int(n_sessions) - n_queries
     return Estimate(mean, values, influence, freedom, _effective_size(logged, inverse * (weights != 0.0)))
+
+
+def estimated_relevance(logged: Logged, clip: float | None, guess: np.ndarray) -> np.ndarray:
+    """Return what the log says of the relevance of each document, corrected from ``guess``."""
+    per_session = 1.0 / np.maximum(logged.sessions_of_document, 1.0)
+    return guess + (logged.gained - logged.exposure * guess) * logged.inverse(clip) * per_session
 
 
 def unseen_share(logged: Logged, weights: np.ndarray) -> float:

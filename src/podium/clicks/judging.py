@@ -126,7 +126,7 @@ def evaluate(
     given = _scores(scores, logged.queries)
     weights = {name: weight.of_documents(given, logged.queries.offsets) for name, weight in asked.items()}
     unseen = {name: unseen_share(logged, weight) for name, weight in weights.items()}
-    _require_seen(unseen)
+    require_seen(unseen)
     guess = np.zeros(len(given))
     if estimator == "dr":
         guess = guessed_relevance(logged, n_folds, random_state)
@@ -158,7 +158,8 @@ def _scores(scores: Any, queries: Queries) -> np.ndarray:
     return queries.group(values)
 
 
-def _require_seen(unseen: dict[str, float]) -> None:
+def require_seen(unseen: dict[str, float]) -> None:
+    """Raise if documents of which the log says nothing hold too large a share of a metric's weight."""
     name, share = max(unseen.items(), key=lambda item: item[1])
     if share > MOST_UNSEEN:
         raise ValueError(

@@ -8,8 +8,8 @@ from functools import cached_property
 import numpy as np
 
 from podium.clicks.estimators import Estimate
-from podium.core.parameters import require_number
 from podium.data.clicks import Clicks
+from podium.metrics.significance import student_interval, student_p_value
 
 __all__ = ["LogDifference", "LogEvaluation"]
 
@@ -80,7 +80,7 @@ class LogEvaluation:
     def interval(self) -> dict[str, tuple[float, float]]:
         """By metric: lower and upper end of the interval."""
         return {
-            name: interval_of(found.mean, found.influence, found.freedom, self.level)
+            name: student_interval(found.mean, standard_error(found.influence), found.freedom, self.level)
             for name, found in self.estimates.items()
         }
 
@@ -120,13 +120,13 @@ class LogEvaluation:
         a, b = self.estimates[metric], other.estimates[metric]
         if not np.array_equal(np.isnan(a.per_query), np.isnan(b.per_query)):
             raise ValueError(f"the two rankings have values of {metric} for different queries")
-        influence, freedom = a.influence - b.influence, min(a.freedom, b.freedom)
+        error, freedom = standard_error(a.influence - b.influence), min(a.freedom, b.freedom)
         mean = a.mean - b.mean
         return LogDifference(
             self.label(metric),
             mean,
-            interval_of(mean, influence, freedom, self.level),
-            _p_value(mean, influence, freedom),
+            student_interval(mean, error, freedom, self.level),
+            student_p_value(mean, error, freedom),
             self.estimator,
             self.unit,
         )
@@ -199,27 +199,6 @@ class LogDifference:
         return f"{self.metric}: {figures} ({self.estimator}, by {self.unit})"
 
 
-def interval_of(mean: float, influence: np.ndarray, freedom: int, level: float) -> tuple[float, float]:
-    """Return Student's interval; NaN if there are not two units to judge chance by."""
-    from scipy.special import stdtrit
-
-    require_number("level", level, above=0.0, below=1.0)
-    if freedom < 1:
-        return np.nan, np.nan
-    reach = float(stdtrit(freedom, (1.0 + level) / 2.0)) * _error(influence)
-    return mean - reach, mean + reach
-
-
-def _p_value(mean: float, influence: np.ndarray, freedom: int) -> float:
-    from scipy.special import stdtr
-
-    if freedom < 1:
-        return np.nan
-    error = _error(influence)
-    if error == 0.0:
-        return 1.0 if mean == 0.0 else 0.0
-    return float(2.0 * stdtr(freedom, -abs(mean) / error))
-
-
-def _error(influence: np.ndarray) -> float:
+def standard_error(influence: np.ndarray) -> float:
+    """Return the standard error that these influences of units add up to."""
     return float(np.sqrt(np.square(influence).sum()))

@@ -241,7 +241,11 @@ def run_study(
             store.describe(**facts, status="interrupted", total_seconds=before + time.perf_counter() - began)
             raise
         seconds = before + time.perf_counter() - began
-        facts["notes"] = unknown_queries(study, results)
+        facts["notes"], inference = unknown_queries(study, results), None
+        if study.judging is not None:
+            inference, lines = study.judging.conclude(results, store)
+            facts["notes"] += lines
+            facts["inference"] = inference.plain()
         tell(facts["notes"], listener)
         comparison = Comparison(
             study.configuration,
@@ -252,6 +256,7 @@ def run_study(
             rehearsal=rehearsal,
             study=study,
             more_notes=facts["notes"],
+            inference=inference,
         )
         if out is not None:
             explain_chosen(comparison, runner)

@@ -162,6 +162,27 @@ def holm(p_values: Any) -> np.ndarray:
     return corrected
 
 
+def student_interval(mean: float, error: float, freedom: int, level: float = 0.95) -> tuple[float, float]:
+    """Return Student's interval of a mean with this standard error; NaN if there are not two units to judge it by."""
+    from scipy.special import stdtrit
+
+    if freedom < 1:
+        return np.nan, np.nan
+    reach = float(stdtrit(freedom, (1.0 + level) / 2.0)) * error
+    return mean - reach, mean + reach
+
+
+def student_p_value(mean: float, error: float, freedom: int) -> float:
+    """Return the two-sided p-value of Student's test that a mean with this standard error is of 0."""
+    from scipy.special import stdtr
+
+    if freedom < 1:
+        return np.nan
+    if error == 0.0:
+        return 1.0 if mean == 0.0 else 0.0
+    return float(2.0 * stdtr(freedom, -abs(mean) / error))
+
+
 def _values(values: Any) -> np.ndarray:
     array = np.asarray(values, dtype=np.float64)
     if array.ndim != 1:

@@ -73,6 +73,9 @@ class Configuration:
     """Metrics that cannot tell methods apart on these data, and why: see :mod:`podium.metrics.telling`."""
     beside: list[str] = field(default_factory=list)
     """Those of the metrics of which neither more nor less is better."""
+    estimated: dict[str, str] = field(default_factory=dict)
+    """What figures are estimated by, in words, where they are no plain means of metrics of judgments: the
+    ``estimator``, ``how`` it works, ``figures``, the ``interval`` and the ``test`` there are."""
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:

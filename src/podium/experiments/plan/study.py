@@ -21,7 +21,11 @@ from podium.rankers.spaces import as_space
 from podium.version import __version__
 
 if TYPE_CHECKING:
-    from podium.experiments.run.outcomes import TestPart
+    from podium.experiments.result.inference import Inference
+    from podium.experiments.run.outcomes import Result, TestPart
+    from podium.experiments.run.store import Store
+
+    Values = dict[str, np.ndarray]
 
 TRIAL = "podium.experiments.run.trial"
 """The module whose function runs a trial: what it reaches determines what comes of one."""
@@ -40,6 +44,30 @@ class Beside(Protocol):
 
     def judge(self, fold: str, part: "TestPart", scores: np.ndarray) -> dict[str, np.ndarray]:
         """Return the value of each of the names on each test query."""
+
+
+class Judging(Protocol):
+    """What judges test parts where their labels alone do not."""
+
+    @property
+    def convention(self) -> str:
+        """What stands for the convention of metrics in tables."""
+
+    @property
+    def words(self) -> Mapping[str, str]:
+        """See :attr:`~podium.experiments.plan.configuration.Configuration.estimated`."""
+
+    def judge(self, method: str, fold: str, part: "TestPart", scores: np.ndarray) -> "tuple[Values, TestPart]":
+        """Return the value of each metric on each test query, and the part with the queries' weights.
+
+        Raises
+        ------
+        ValueError
+            If these scores cannot be judged.
+        """
+
+    def conclude(self, results: "Sequence[Result]", store: "Store") -> "tuple[Inference, Sequence[str]]":
+        """Return standard errors of all figures and of their differences, and what readers must know."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +92,8 @@ class Study:
     """Metrics that cannot tell methods apart on these data, and why."""
     beside: Beside | None = None
     """Judges test parts beside the metrics, by what only the domain knows."""
+    judging: Judging | None = None
+    """Judges test parts in place of the metrics."""
 
     @cached_property
     def configuration(self) -> Configuration:
@@ -81,7 +111,7 @@ class Study:
             methods={method.name: self._facts(method) for method in self.methods},
             metrics=[*(metric.name for metric in self.metrics), *beside],
             primary=primary.name,
-            convention=primary.convention,
+            convention=primary.convention if self.judging is None else self.judging.convention,
             definitions={metric.name: Identity(metric).description for metric in judged_by},
             options=dict(self.options),
             seed=self.random_state,
@@ -90,6 +120,7 @@ class Study:
             item=self.domain.item,
             silent=dict(self.silent),
             beside=beside,
+            estimated={} if self.judging is None else dict(self.judging.words),
         )
 
     def _facts(self, method: StudyMethod) -> MethodFacts:

@@ -11,7 +11,7 @@ from podium.experiments.report.page_data import family
 from podium.experiments.report.published import published_rows
 from podium.experiments.result.statistics import Paired
 from podium.experiments.result.summary import MethodSummary
-from podium.experiments.result.table import heading, notes, seconds
+from podium.experiments.result.table import heading, notes, rules, seconds, units
 
 if TYPE_CHECKING:
     from podium.experiments.result.comparison import Comparison
@@ -24,8 +24,8 @@ def leaderboard(comparison: Comparison) -> str:
     low, high = _range(comparison)
     heads = [
         head("method", sort="ascending", key="method"),
-        head(primary, sort="descending", number=True, sorted_by=True),
-        head(f"95 % interval of {primary}"),
+        head(heading(comparison, primary), sort="descending", key=primary, number=True, sorted_by=True),
+        head(f"95 % interval of {heading(comparison, primary)}"),
         *(head(heading(comparison, name), sort="descending", key=name, number=True) for name in others),
         head("fit (s)", sort="ascending", key="seconds", number=True),
     ]
@@ -36,7 +36,8 @@ def leaderboard(comparison: Comparison) -> str:
         )
         for row in comparison.rows
     ]
-    caption = f"{len(rows)} methods, convention “{comparison.convention}”"
+    named = f"convention “{comparison.convention}”"
+    caption = f"{len(rows)} methods, {rules(comparison) if comparison.configuration.estimated else named}"
     if theirs := published_rows(comparison, [primary, *others], low, high):
         caption += f"; in italics, {len(theirs)} published rows for these data"
         rows = sorted([*rows, *theirs], key=lambda row: -row[0])
@@ -56,9 +57,10 @@ def _range(comparison: Comparison) -> tuple[float, float]:
 
 
 def _explained(comparison: Comparison) -> list[str]:
+    interval = comparison.configuration.estimated.get("interval", f"95 % intervals over {units(comparison)}")
     return [
         *notes(comparison),
-        "Small figures: 95 % intervals over queries (seeds: standard deviation over seeds); under a time, that of all "
+        f"Small figures: {interval} (seeds: standard deviation over seeds); under a time, that of all "
         "trials on all folds. Fit: training time of the chosen model, mean over folds.",
         "d: effect size against the best, the mean difference in standard deviations of the differences per query.",
     ]

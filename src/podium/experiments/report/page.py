@@ -19,7 +19,7 @@ from podium.experiments.report.leaderboard import leaderboard
 from podium.experiments.report.page_data import embedded, page_data
 from podium.experiments.report.provenance import by_fold, choices, failures, next_step, setup, warnings
 from podium.experiments.report.published import published
-from podium.experiments.result.table import seconds, title, units
+from podium.experiments.result.table import heading, rules, seconds, title, units
 
 if TYPE_CHECKING:
     from podium.experiments.result.comparison import Comparison
@@ -59,7 +59,7 @@ def _verdict(comparison: Comparison) -> str:
     parts = [
         f"{comparison.n_queries} test {units(comparison)}",
         comparison.configuration.data.description,
-        f"convention {comparison.convention}",
+        rules(comparison),
         f"chosen by {comparison.primary} on validation",
         f"computed in {seconds(comparison.seconds)} s" if comparison.seconds else "",
     ]
@@ -73,7 +73,7 @@ def _outcome(comparison: Comparison) -> str:
     first, *others = [row for row in comparison.rows if row.estimates]
     e = first.estimates[comparison.primary]
     text = (
-        f"<strong>{escape(first.method)}</strong> has the highest {escape(comparison.primary)}: "
+        f"<strong>{escape(first.method)}</strong> has the highest {escape(heading(comparison, comparison.primary))}: "
         f"{e.mean:.4f}, 95 % interval {e.low:.3f} to {e.high:.3f}."
     )
     if not others:
@@ -142,9 +142,9 @@ def _charts(comparison: Comparison, content: dict[str, Any]) -> list[str]:
     explorer = " Open a {unit} to see both rankings of its {item}s." if content["rankings"] else ""
     words["explorer"] = explorer.format(**words) + " Features say why." * bool(content["explained"])
     sections = []
-    for name, heading, lead in _CHARTS:
+    for name, title_of, lead in _CHARTS:
         figures = [figure(drawn) for drawn, known in shown[name].items() if known]
-        sections.append(section(name, heading.format(**words), *figures, lead=lead.format(**words)))
+        sections.append(section(name, title_of.format(**words), *figures, lead=lead.format(**words)))
     return sections
 
 

@@ -46,7 +46,7 @@ def choices(comparison: Comparison) -> str:
         if any(result.trials for result in comparison.results)
         else ""
     )
-    lead = "Test labels were not used for these choices."
+    lead = f"Test {'clicks' if comparison.configuration.estimated else 'labels'} were not used for these choices."
     return section("choices", "Chosen hyper-parameters", table(caption, heads, rows), tried, lead=lead)
 
 
@@ -93,7 +93,8 @@ def setup(comparison: Comparison) -> str:
         "data": f"{data.name} ({data.description})",
         "fingerprint": data.fingerprint,
         "metrics": ", ".join(comparison.metrics),
-        "convention": _describe_convention(comparison.convention),
+        "convention": "" if configuration.estimated else _describe_convention(comparison.convention),
+        "estimated": configuration.estimated.get("how"),
         **{
             "features" if name == "normalize" else name: v or "as they are" for name, v in configuration.options.items()
         },

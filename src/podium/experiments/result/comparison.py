@@ -17,7 +17,8 @@ from podium.experiments.plan.configuration import Configuration
 from podium.experiments.plan.external import EXTERNAL
 from podium.experiments.plan.rehearsal import REHEARSAL, pick
 from podium.experiments.report.page import page
-from podium.experiments.result import frames, notebook, statistics
+from podium.experiments.result import averaging, frames, notebook, statistics
+from podium.experiments.result.inference import Inference
 from podium.experiments.result.latex import latex
 from podium.experiments.result.published import PublishedTable, for_comparison
 from podium.experiments.result.rows import method_rows
@@ -64,6 +65,8 @@ class Comparison:
         Versions, machine and status as the run recorded them, if the comparison was loaded from its folder.
     frame_kind : {"polars", "pandas", "pyarrow"}
         The package of its frames: that of the frame that the data came from, if they came from one.
+    inference : Inference, optional
+        Standard errors of figures that are estimated, rather than means of metrics of judgments.
 
     Examples
     --------
@@ -88,6 +91,7 @@ class Comparison:
     more_notes: Sequence[str] = ()
     run_facts: dict[str, Any] = field(default_factory=dict)
     frame_kind: str = "polars"
+    inference: Inference | None = None
 
     def __post_init__(self) -> None:
         configuration = self.configuration
@@ -125,6 +129,7 @@ class Comparison:
             rehearsal=cls.load(folder / REHEARSAL) if run_facts.get("rehearsed") else None,
             more_notes=run_facts.get("notes") or (),
             run_facts=run_facts,
+            inference=Inference.of(run_facts.get("inference")),
         )
 
     def arrays(self, result: Result) -> ResultArrays | None:
@@ -187,7 +192,7 @@ class Comparison:
             return None
         values = self._by_query(method, lambda result: curves[result.key])
         defined = ~np.isnan(values).any(axis=1)
-        weights = self._query_weights(method, defined)
+        weights = averaging.relative_weights(self, method, defined)
         return np.average(values[defined], axis=0, weights=weights) if defined.any() else None
 
     def _by_query(self, method: str, values_of: Callable[[Result], Any], seed: int | None = None) -> np.ndarray:
@@ -207,10 +212,7 @@ class Comparison:
 
     def fold_mean(self, method: str, metric: str, fold: str) -> float | None:
         """Return the mean of one fold; None if the method failed there."""
-        results = [r for r in self.results_of(method) if r.fold == fold]
-        if any(result.error is not None for result in results):
-            return None
-        return float(np.mean([np.nanmean(result.per_query[metric]) for result in results]))
+        return averaging.fold_mean(self, method, metric, fold)
 
     def figure(self, method: str, metric: str, seed: int | None = None) -> float:
         """Return the mean of a metric as the table shows it, or that of one seed."""
@@ -275,11 +277,16 @@ class Comparison:
         reference = reference or self.best
         if reference is None:
             return {}
-        return statistics.against(self._all_values(metric), reference)
+        return averaging.against(self, self._all_values(metric), reference, metric or self.primary)
 
     def critical_difference(self, metric: str | None = None, level: float = 0.05) -> statistics.CriticalDifference:
         """Return the mean ranks of the methods over queries, and which methods do not differ significantly."""
         return statistics.critical_difference(self._all_values(metric), level)
+
+    @cached_property
+    def fold_weights(self) -> dict[str, np.ndarray]:
+        """By fold: the weights of its test queries in means; empty if all count alike."""
+        return averaging.weights_by_fold(self)
 
     @cached_property
     def published(self) -> list[PublishedTable]:
@@ -379,21 +386,4 @@ class Comparison:
 
     def weighted(self, method: str, metric: str, seed: int | None = None) -> np.ndarray:
         """Return values whose plain mean is the figure; they are weighted where it is the mean of fold means."""
-        values = self.values(method, metric, seed)
-        defined = ~np.isnan(values)  # under some conventions a query with nothing to find has no value
-        if not self.averages_folds:
-            return values[defined]
-        # The mean of fold means is a weighted mean over queries. Weighting the deviations from it, rather than the
-        # values, makes the bootstrap of a plain mean valid: folds of unequal sizes then add no variation of their own.
-        values, weights = values[defined], self._query_weights(method, defined)
-        mean = np.mean(weights * values)
-        return np.asarray(mean + weights * (values - mean))
-
-    def _query_weights(self, method: str, defined: np.ndarray) -> np.ndarray:
-        """Return the weights of the defined queries in the mean that the table shows; their mean is 1."""
-        if not self.averages_folds:
-            return np.ones(defined.sum())
-        sizes = [len(result.qids) for result in one_per_fold(self.results_of(method))]
-        folds = np.repeat(np.arange(len(sizes)), sizes)[defined]
-        n_defined = np.bincount(folds)
-        return len(folds) / (np.count_nonzero(n_defined) * n_defined[folds])
+        return averaging.weighted(self, method, self.values(method, metric, seed))

@@ -122,6 +122,8 @@ def for_comparison(comparison: Comparison) -> list[PublishedTable]:
 
     Figures under another convention than the comparison's are context, even if the data are the same.
     """
+    if comparison.configuration.estimated:
+        return []
     data = comparison.configuration.data
     parts = {result.fold: result.test_fingerprint for result in comparison.results if result.error is None}
     fingerprint = combined(parts.values()) if len(parts) == len(comparison.folds) else ""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from podium.experiments.plan.external import EXTERNAL
-from podium.experiments.result import statistics
+from podium.experiments.result import averaging, statistics
 from podium.experiments.result.summary import Estimate, MethodSummary
 
 if TYPE_CHECKING:
@@ -20,14 +20,17 @@ def method_rows(comparison: Comparison) -> list[MethodSummary]:
     estimates = {m: {name: _estimate(comparison, m, name) for name in comparison.metrics} for m in good}
     good.sort(key=lambda m: -estimates[m][comparison.primary].mean)
     values = {m: comparison.values(m, comparison.primary) for m in good}
-    tests = statistics.against(values, good[0]) if good else {}
+    tests = averaging.against(comparison, values, good[0], comparison.primary) if good else {}
     ordered = good + [m for m in comparison.methods if m not in estimates]
     return [_row(comparison, m, estimates.get(m, {}), tests.get(m)) for m in ordered]
 
 
 def _estimate(comparison: Comparison, method: str, metric: str) -> Estimate:
     values = comparison.weighted(method, metric)
-    return Estimate(float(np.mean(values)) if len(values) else float("nan"), *statistics.interval(values))
+    mean = float(np.mean(values)) if len(values) else float("nan")
+    if comparison.inference is not None:
+        return Estimate(mean, *comparison.inference.interval(method, metric, mean))
+    return Estimate(mean, *statistics.interval(values))
 
 
 def _row(

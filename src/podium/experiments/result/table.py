@@ -25,8 +25,16 @@ SILENT = "*"
 
 
 def heading(comparison: Comparison, metric: str) -> str:
-    """Return the heading of a metric's column."""
-    return metric + SILENT * (metric in comparison.configuration.silent)
+    """Return the heading of a metric's column, which names the estimator if there is one."""
+    estimated = f" ({comparison.convention})" if comparison.configuration.estimated else ""
+    return metric + estimated + SILENT * (metric in comparison.configuration.silent)
+
+
+def rules(comparison: Comparison) -> str:
+    """Return what figures follow in a few words: a convention, or an estimator."""
+    if comparison.configuration.estimated:
+        return f"estimated from clicks ({comparison.convention})"
+    return f"convention {comparison.convention}"
 
 
 def headings(comparison: Comparison) -> list[str]:
@@ -35,16 +43,9 @@ def headings(comparison: Comparison) -> list[str]:
 
 def notes(comparison: Comparison) -> list[str]:
     """Return the sentences that explain the figures: convention, averaging, protocol, tests."""
-    folds = len(comparison.folds)
     each = units(comparison)
-    averaging = (
-        f"mean of the {folds} folds' means" if comparison.averages_folds and folds > 1 else f"mean over test {each}"
-    )
     marks = ", ".join(f"{mark} p < {level}" for level, mark in reversed(LEVELS))
-    lines = [
-        f"Convention of all metrics: {comparison.convention}. Figures: {averaging}, ± half of the 95 % bootstrap "
-        f"interval over {comparison.n_queries} test {each}.",
-    ]
+    lines = [_averaging(comparison)]
     methods = comparison.configuration.methods
     external = [name for name, facts in methods.items() if facts.family == EXTERNAL]
     if len(external) < len(methods):
@@ -54,7 +55,8 @@ def notes(comparison: Comparison) -> list[str]:
         )
     lines += _edges(comparison)
     if external:
-        lines.append(f"Runs that were made elsewhere, with nothing trained or chosen here: {', '.join(external)}.")
+        elsewhere = comparison.configuration.estimated.get("external", "Runs that were made elsewhere")
+        lines.append(f"{elsewhere}, with nothing trained or chosen here: {', '.join(external)}.")
     if len(comparison.seeds) > 1:
         lines.append(
             f"Methods that depend on a seed: mean over {len(comparison.seeds)} seeds; the intervals do not include "
@@ -63,13 +65,31 @@ def notes(comparison: Comparison) -> list[str]:
     if len(comparison.rows) > 1 and comparison.best:
         lines.append(
             f"Worse than {comparison.best} on {comparison.primary}: {marks} "
-            f"(paired randomization test over {each}, Holm-corrected)."
+            f"({comparison.configuration.estimated.get('test', f'paired randomization test over {each}')}, "
+            "Holm-corrected)."
         )
     marks_of = [SILENT] * len(comparison.configuration.silent) + [""] * len(comparison.more_notes)
     lines += [f"{mark} {line}.".strip() for mark, line in zip(marks_of, comparison.notes, strict=True)]
     if comparison.rehearsal is not None and (picked := comparison.pick):
         lines.append(f"Picked in the rehearsal, without the test parts: {picked} (highest mean of all metrics there).")
     return lines
+
+
+def _averaging(comparison: Comparison) -> str:
+    """Return what the figures are means of, and what their intervals are."""
+    folds, each, estimated = len(comparison.folds), units(comparison), comparison.configuration.estimated
+    if estimated:
+        return (
+            f"{estimated['how']}. Figures: {estimated['figures']} of {comparison.n_queries} test {each}, "
+            f"± half of the {estimated['interval']}."
+        )
+    averaging = (
+        f"mean of the {folds} folds' means" if comparison.averages_folds and folds > 1 else f"mean over test {each}"
+    )
+    return (
+        f"Convention of all metrics: {comparison.convention}. Figures: {averaging}, ± half of the 95 % bootstrap "
+        f"interval over {comparison.n_queries} test {each}."
+    )
 
 
 def _edges(comparison: Comparison) -> list[str]:
@@ -203,7 +223,7 @@ def title(comparison: Comparison) -> str:
         f"{len(found)} {word}{'s' * (len(found) != 1)}"
         for found, word in ((comparison.methods, "method"), (comparison.folds, "fold"))
     )
-    return f"{data.name}: {methods}, {folds}, convention {comparison.convention}"
+    return f"{data.name}: {methods}, {folds}, {rules(comparison)}"
 
 
 def units(comparison: Comparison) -> str:

@@ -128,6 +128,8 @@ class TestPart:
     labels: np.ndarray
     document_ids: np.ndarray | None = None
     feature_names: np.ndarray | None = None
+    weights: np.ndarray | None = None
+    """(n_queries,) how much each counts in means, if they do not count alike."""
 
 
 @dataclass(frozen=True, slots=True)

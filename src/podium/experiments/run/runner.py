@@ -277,10 +277,11 @@ class Runner:
         return SelectedTrial(selected.key, replace(trial, number=setting.number))
 
     def _judge(self, search: OngoingSearch, selected: SelectedTrial) -> Result:
-        curve = [metric(f"ndcg@{k}", self.study.primary.convention) for k in CUTOFFS]
+        judging = self.study.judging
+        curve = [] if judging else [metric(f"ndcg@{k}", self.study.primary.convention) for k in CUTOFFS]
         self._opened(search.fold)
         sealed = self._open[search.fold][1]
-        values, part = sealed.judge(selected, list(dict.fromkeys([*self.study.metrics, *curve])))
+        values, part = sealed.judge(selected, list(dict.fromkeys([*self.study.metrics, *curve])), judging)
         per_query = {metric.name: values[metric.name].tolist() for metric in self.study.metrics}
         if self.study.beside is not None:
             assert selected.trial.test_scores is not None
@@ -301,7 +302,9 @@ class Runner:
             trial=search.trial_key(search.tried[chosen.number][0]),
         )
         keys = [search.trial_key(setting) for setting, _ in tried]
-        self.store.add_result(result, keys, part, np.column_stack([values[metric.name] for metric in curve]))
+        unknown = np.full((len(part.qids), len(CUTOFFS)), np.nan)  # without grades there is no NDCG
+        by_cutoff = np.column_stack([values[metric.name] for metric in curve]) if curve else unknown
+        self.store.add_result(result, keys, part, by_cutoff)
         return result
 
 

@@ -11,7 +11,7 @@ import hashlib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from podium.data.queries import Queries
 from podium.experiments.run.outcomes import TestPart, Trial
 from podium.metrics import Metric
 from podium.metrics.measuring import measure
+
+if TYPE_CHECKING:
+    from podium.experiments.plan.study import Judging
 
 
 class SealError(RuntimeError):
@@ -89,8 +92,12 @@ class SealedTest:
         """Their names, for runs that were made elsewhere."""
         self._judged: set[tuple[str, str, int]] = set()
 
-    def judge(self, selected: SelectedTrial, metrics: Sequence[Metric]) -> tuple[dict[str, np.ndarray], TestPart]:
+    def judge(
+        self, selected: SelectedTrial, metrics: Sequence[Metric], judging: Judging | None = None
+    ) -> tuple[dict[str, np.ndarray], TestPart]:
         """Return the value of each metric on each test query, and the queries: a method's one use of the test labels.
+
+        ``judging`` does it in place of the metrics, if there is any.
 
         A metric that depends on the highest grade there is takes that of the whole fold: a test part with a higher
         grade than any seen before is judged on its own scale.
@@ -109,6 +116,8 @@ class SealedTest:
         if scores is None or not (np.isfinite(scores) | (self._leaves_out & np.isneginf(scores))).all():
             raise ValueError("the model gave scores that are not finite on the test part")
         part = self.__part
+        if judging is not None:
+            return judging.judge(selected.key[0], self._fold, part, scores)
         exact = [with_grade(metric, self.__top_grade) for metric in metrics]
         values = measure(exact, scores, part.labels, part.offsets, part.document_ids)
         return {metric.name: values[:, i] for i, metric in enumerate(metrics)}, part

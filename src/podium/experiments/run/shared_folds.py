@@ -14,12 +14,14 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from podium.data.clicked import ClickedQueries
 from podium.data.indexed import IndexedQueries, SharedMatrix, mapped_array
 from podium.data.queries import Queries
 from podium.experiments.run.seal import VisibleFold
 
 _PARTS = ("train", "validation", "test")
 _CSR = ("data", "indices", "indptr")
+_LOG = "log"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +72,10 @@ def _write(queries: Queries, where: Path) -> None:
     np.save(where / "sizes.npy", queries.sizes)
     if queries.has_labels:
         np.save(where / "labels.npy", queries.labels)
+    if isinstance(queries, ClickedQueries):
+        (where / _LOG).mkdir()
+        for name, column in queries.columns.items():
+            np.save(where / _LOG / f"{name}.npy", column)
     if isinstance(queries, IndexedQueries):
         np.save(where / "rows.npy", queries.rows)
     elif queries.is_sparse:
@@ -93,4 +99,7 @@ def _read(where: Path, matrix: Path | None) -> Queries:
     else:
         arrays = tuple(mapped_array(where / f"{name}.npy") for name in _CSR)
         features = sparse.csr_matrix(arrays, shape=tuple(np.load(where / "shape.npy").tolist()))
-    return Queries(features, labels, sizes=sizes)
+    queries = Queries(features, labels, sizes=sizes)
+    if not (where / _LOG).exists():
+        return queries
+    return ClickedQueries.made(queries, {path.stem: mapped_array(path) for path in sorted((where / _LOG).iterdir())})
