@@ -37,6 +37,19 @@ def add_columns(parser: options.Parser, group: Any) -> None:
     parser.option("--session-column NAME", "sessions", group)
 
 
+def add_log_columns(parser: options.Parser) -> None:
+    """Add the options for all columns of a log, where nothing else is read."""
+    group = parser.add_argument_group("columns of the log (default: those with a usual name)")
+    parser.option("--qid-column NAME", "query ids", group)
+    parser.option("--document-column NAME", "document ids", group)
+    add_columns(parser, group)
+
+
+def log_columns(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return the columns of the log that were named, as ``read_clicks`` takes them."""
+    return {name: getattr(arguments, f"{name}_column") for name in _COLUMNS}
+
+
 def check(arguments: argparse.Namespace) -> None:
     """Raise ValueError if options do not go together."""
     columns = [f"--{name}-column" for name in _COLUMNS[2:] if getattr(arguments, f"{name}_column")]
@@ -62,7 +75,7 @@ def read(arguments: argparse.Namespace) -> tuple[Clicks, Any]:
     from podium.data.io.clicks import feature_columns
 
     bias = arguments.bias if arguments.bias == "naive" else load_bias(arguments.bias)
-    columns = {name: getattr(arguments, f"{name}_column") for name in _COLUMNS}
+    columns = log_columns(arguments)
     features: Any = arguments.features
     if features is None:
         features = feature_columns(arguments.data, **columns)

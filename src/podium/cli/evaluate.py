@@ -113,13 +113,10 @@ def _evaluate_scores(arguments: argparse.Namespace) -> Evaluation:
 
 
 def _is_run(path: str) -> bool:
-    """Return whether the first line of a file has the six columns of a run."""
-    if path == "-" or not Path(path).is_file():
-        return False
-    from podium.data.io.files import first_bytes
+    """Return whether this is a file whose first line has the six columns of a run."""
+    from podium.data.io.scored import is_run
 
-    first = next((line for line in first_bytes(path).split(b"\n") if line.strip()), b"")
-    return len(first.split()) == 6
+    return path != "-" and Path(path).is_file() and is_run(path)
 
 
 def _scores_of_run(path: str, queries: Queries) -> list[float]:

@@ -183,13 +183,13 @@ def load_rating_model(arguments: argparse.Namespace) -> Any:
     return ranker
 
 
-def load_document_model(arguments: argparse.Namespace) -> Any:
-    """Return the ranker of documents in the file ``arguments.model``; raise ValueError if it is one of ratings."""
-    ranker = load_model(arguments)
+def load_document_model(arguments: argparse.Namespace, path: str | None = None) -> Any:
+    """Return the ranker of documents in ``path`` or ``arguments.model``; raise ValueError if it is one of ratings."""
+    ranker = load_model(arguments, path)
     if not hasattr(ranker, "n_features_in_"):
         raise ValueError(
-            f"{arguments.model} is a model of users' ratings ({type(ranker).__name__}), which scores no documents: "
-            "podium ratings recommend ranks items for users"
+            f"{path or arguments.model} is a model of users' ratings ({type(ranker).__name__}), which scores no "
+            "documents: podium ratings recommend ranks items for users"
         )
     return ranker
 

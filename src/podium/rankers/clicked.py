@@ -102,9 +102,19 @@ def clicked_lists(ranker: BaseRanker, X: Any, bias: Any, share: float | None) ->
     return ClickedLists(concatenated([judged, queries]), np.concatenate(shares), drawing)
 
 
+def chances_of_clicks(bias: Any, clicks: Clicks) -> np.ndarray:
+    """Return the probabilities with which the labels of the log's documents are drawn."""
+    _require_clicks(clicks)
+    return _chances(as_bias(bias), clicks)
+
+
 def _require_content(clicks: Clicks) -> None:
     if clicks.queries.n_features == 0:
         raise ValueError("the log has no features to learn from: clicks.with_features(queries) looks them up by id")
+    _require_clicks(clicks)
+
+
+def _require_clicks(clicks: Clicks) -> None:
     if not clicks.clicks.any():
         raise ValueError(f"none of the {clicks.queries.n_documents} documents of the log was clicked")
 

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from podium.core.arrays import Arrays, named_under
 from podium.core.random_state import RandomState
+from podium.data.clicks import Clicks
 from podium.data.queries import Queries
 from podium.metrics.definition import Metric
 from podium.metrics.definition import metric as find_metric
@@ -57,9 +58,10 @@ class RatingRanker(Recommender):
 
     def fit(
         self,
-        ratings: RatingData | RemoteRatings,
+        ratings: RatingData | RemoteRatings | Clicks,
         eval_set: RatingData | RemoteRatings | None = None,
         *,
+        bias: Any = None,
         features: Mapping[str, Any] | None = None,
         eval_metric: str | Metric = "ndcg@10",
         callback: Callable[[Progress], Any] | None = None,
@@ -69,10 +71,15 @@ class RatingRanker(Recommender):
         Parameters
         ----------
         ratings : Ratings, or (users, items, values)
-            Or ratings on a cluster (:mod:`podium.dask`), for factors that L-BFGS trains on a loss.
+            Or ratings on a cluster (:mod:`podium.dask`), for factors that L-BFGS trains on a loss. Or, for factors that
+            are trained on a loss, a log of clicks (:class:`podium.Clicks`) whose queries are users and whose documents
+            are items.
         eval_set : Ratings, or (users, items, values), optional
             Held-out ratings of the same users, for early stopping and for choosing an iteration. Those on a cluster are
             brought to this process, which has the factors of all users.
+        bias : object or "naive"
+            With clicks: what places did to them, an estimate of :mod:`podium.clicks`; ``"naive"`` takes clicks per
+            impression as they are.
         features : mapping, optional
             Features of ``"items"`` and ``"users"``, or of one of them, for factors that are trained on a loss: frames
             with a column ``item`` or ``user`` of ids, pairs (ids, matrix), or :class:`podium.FeatureTable`. Numbers are
@@ -95,9 +102,10 @@ class RatingRanker(Recommender):
             self._require_remote()
             beside = (ratings.queries,)
             ratings = ratings.collect()
+        ratings = self._as_ratings(ratings, bias)
         if features and beside:
             raise ValueError("features cannot be learned on a cluster: fit in this process, on ratings.collect()")
-        ratings = self._with_features(as_ratings(ratings), features or {})
+        ratings = self._with_features(ratings, features or {})
         if len(ratings) == 0:
             raise ValueError("0 sample(s): there is no rating to learn from, and a minimum of 1 is required.")
         self.seen_ = ratings
@@ -108,6 +116,17 @@ class RatingRanker(Recommender):
             validation = self._validation(ratings, held_out, eval_metric)
         with fit_shown(getattr(self, "verbose", 0), callback) as told:
             return self._set_fit(self._train(ratings, validation, told, *beside))
+
+    def _as_ratings(self, given: RatingData | Clicks, bias: Any) -> Ratings:
+        """Return what ``fit`` was given as ratings; clicks only if this ranker knows what to make of them."""
+        if isinstance(given, Clicks):
+            raise ValueError(
+                f"{type(self).__name__} does not learn from logs of clicks, whose labels are drawn for a loss: "
+                "podium.FactorRanker(loss), podium.PMOPFactors() and podium.PlackettLuceFactors() do"
+            )
+        if bias is not None:
+            raise ValueError("bias goes with Clicks only")
+        return as_ratings(given)
 
     @property
     def stops_by_ratings(self) -> bool:

@@ -2,12 +2,13 @@
 
 examples:
   podium clicks bias log.parquet -o bias.json
-  podium clicks plan 0.02 --power 0.9
-  podium clicks interleaving log.parquet
+  podium clicks evaluate log.parquet new.podium --against old.podium --bias bias.json
+  podium clicks plan 0.02 --power 0.9                  (sessions that an interleaving test needs)
+  podium clicks interleaving interleaved.parquet       (which of two interleaved rankings won)
 
 See podium clicks COMMAND --help for the options of a command.
 """
 
-from podium.cli.clicks import bias, interleaving, plan
+from podium.cli.clicks import bias, evaluate, interleaving, plan
 
-COMMANDS = (bias, plan, interleaving)
+COMMANDS = (bias, evaluate, plan, interleaving)

@@ -99,7 +99,7 @@ def read_clicks(
             log = _of_polars(table.read([*dict.fromkeys([*names.values(), *columns])]), names, columns)
     if features is None or columns:
         return log
-    known = features if isinstance(features, Queries) else _features(features)
+    known = features if isinstance(features, Queries) else read_candidates(features)
     return log.with_features(known, missing=missing)
 
 
@@ -115,6 +115,13 @@ def feature_columns(path: FilePath, **given: str | None) -> list[str]:
                 "no column of numbers is left for features; --features FILE looks them up by query and document"
             )
     return found
+
+
+def columns_of(path: FilePath) -> list[str]:
+    """Return the names of a log's columns without reading it."""
+    if first_bytes(path).startswith(MAGIC):
+        return open_table(path, []).columns
+    return csv_header(path)[1]
 
 
 def _open(path: FilePath, given: dict[str, str | None]) -> Table:
@@ -197,14 +204,19 @@ def _numbered(column: pl.Series) -> tuple[np.ndarray, np.ndarray]:
     return numbers, as_values(as_table(named)["id"])
 
 
-def _features(path: FilePath) -> Queries:
-    """Return the documents of a file with their ids; grades that it has are not read."""
+def read_candidates(path: FilePath, *, n_features: int | None = None) -> Queries:
+    """Return the documents of a file with their ids; grades that it has are not read.
+
+    ``n_features`` is how wide they are at least if the file is a LETOR file, which may not mention the last ones.
+    """
     if not is_table(path):
-        return read_queries(path)
+        found = read_queries(path)
+        narrow = n_features is not None and found.n_features < n_features
+        return read_queries(path, n_features=n_features) if narrow else found
     texts = [*QUERY_NAMES, *DOCUMENT_NAMES]
     table = open_table(path, texts)
-    found = [usual_column(table, names) for names in (QUERY_NAMES, DOCUMENT_NAMES)]
-    for what, names, name in zip(("query", "document"), (QUERY_NAMES, DOCUMENT_NAMES), found, strict=True):
+    columns = [usual_column(table, names) for names in (QUERY_NAMES, DOCUMENT_NAMES)]
+    for what, names, name in zip(("query", "document"), (QUERY_NAMES, DOCUMENT_NAMES), columns, strict=True):
         if name is None:
             raise without_column(table, what, names, "Features are found by query and document")
-    return read_queries(path, qid=found[0], document_id=found[1], label=None)
+    return read_queries(path, qid=columns[0], document_id=columns[1], label=None)

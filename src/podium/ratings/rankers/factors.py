@@ -23,7 +23,7 @@ from podium.ratings.factors.noise import noise_level
 from podium.ratings.factors.scorer import FactorParameters, Factors, as_queries
 from podium.ratings.factors.sided import SidedParameters
 from podium.ratings.priors import centered, combine, fitted_prior, out_of_fold, standard_priors
-from podium.ratings.rankers.sides import SidedRatingRanker
+from podium.ratings.rankers.clicked import ClickedRatingRanker
 from podium.ratings.splits import random_places
 from podium.training import LBFGS, Fit, Problem, Stochastic, Trainer, Validation
 
@@ -37,7 +37,7 @@ _AROUND_FEATURES = 2.5
 """Times as much where they are drawn to what features say."""
 
 
-class FactorPreset(SidedRatingRanker):
+class FactorPreset(ClickedRatingRanker):
     """Factors trained on the loss of a subclass.
 
     Parameters
@@ -160,7 +160,7 @@ class FactorPreset(SidedRatingRanker):
             validation = _with_prior_scores(validation, others, scale)
         watched = {"validation": validation, "callback": callback, "verbose": self.verbose}
         watched["scales_penalties"] = False  # a user's penalty weighs against all of that user's ratings
-        problem = Problem(self._loss(), self._sided(scorer), queries, rng=rng, **watched)
+        problem = Problem(self._drawn(self._loss()), self._sided(scorer), queries, rng=rng, **watched)
         fit = self._trainer(validation is not None).fit(problem)
         assert isinstance(fit.model, FactorParameters | SidedParameters)
         weights = fit.model.mix * scale
@@ -204,7 +204,7 @@ class FactorPreset(SidedRatingRanker):
         loss = self._loss()
         if not loss.has_gradient:  # a sampler; the likelihood that it samples has one
             loss = loss.likelihood() or loss
-        bound = loss.bind(ratings.values, ratings.offsets)
+        bound = self._drawn(loss).bind(ratings.values, ratings.offsets)
 
         def objective(theta: np.ndarray) -> tuple[float, np.ndarray]:
             scores = given_scores + pair_scores((theta.reshape(shape), items, no_bias), ratings.user, ratings.item)
@@ -224,7 +224,7 @@ class FactorPreset(SidedRatingRanker):
         usual = _SUMMED if is_sum else _AVERAGED
         if l2 is None:
             smooth = loss if loss.has_gradient else loss.likelihood()
-            l2 = self.strength * noise_level(smooth or RankNetLoss(), ratings) if self.n_factors else 0.0
+            l2 = self.strength * noise_level(self._drawn(smooth or RankNetLoss()), ratings) if self.n_factors else 0.0
         if bias_l2 is None:
             bias_l2 = usual * (_AROUND_LINES if with_lines else _AROUND_FEATURES if self._matrices else 1.0)
         return float(l2), float(bias_l2) if self.biases else None
