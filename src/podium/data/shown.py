@@ -73,8 +73,8 @@ class ShownLists:
 
 def _fingerprints(shown: np.ndarray) -> np.ndarray:
     """Return a number for each row, equal for equal rows."""
-    factors = np.random.default_rng(0).integers(1, 2**63, shown.shape[1], dtype=np.uint64) | np.uint64(1)
+    rng = np.random.default_rng(0)
     made = np.zeros(len(shown), np.uint64)
-    for column, factor in zip(shown.T, factors.tolist(), strict=True):
-        made += column.astype(np.uint64) * np.uint64(factor)  # wraps around
+    for column in shown.T:
+        made += column.astype(np.uint64) * np.uint64(2 * int(rng.integers(2**62)) + 1)  # wraps around
     return made

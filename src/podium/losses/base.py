@@ -94,6 +94,14 @@ class Loss(Parameterized):
         """Return the smallest and largest value of each of the loss's own parameters; by default they are free."""
         return [(None, None)] * self.n_parameters
 
+    def renewed(self, parameters: Array, derivatives: Array) -> Array | None:
+        """Return the loss's own parameters after a tree, if the loss has a rule of its own for them.
+
+        ``derivatives`` is what the kernel wrote as theirs when the tree was grown. Without a rule, by default, None:
+        the trainer takes quasi-Newton steps.
+        """
+        return None if len(parameters) else parameters
+
     def prepare(self, data: LabeledLists) -> tuple[Any, ...]:
         """Return what the kernel needs to know of labels and parameters, computed (and checked) once per fit."""
         raise NotImplementedError(f"{type(self).__name__} does not say how to prepare labels")

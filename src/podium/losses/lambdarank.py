@@ -7,8 +7,8 @@ at rank r and one further down at rank t, each of the three has the form
 
     |Δ| = |v_r − v_t| · |a_r + k_r b_t|
 
-so that one loop over pairs serves them all (:func:`_positions` derives a, k and b; v is the gain, the relevance or the
-probability of satisfaction).
+so that one loop over pairs serves them all (:func:`fill_positions` derives a, k and b; v is the gain, the relevance or
+the probability of satisfaction).
 
 Burges, Ragno and Le, "Learning to rank with nonsmooth cost functions", NIPS 2006; Burges, "From RankNet to LambdaRank
 to LambdaMART: an overview", 2010. ``normalize`` is what LightGBM adds to it.
@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from podium.core.parameters import count, number, require_choice
+from podium.core.parameters import choice, count, number, require_choice
 from podium.losses.base import Array, Derivatives, LabeledLists, Loss, OneList, njit, own
 from podium.numerics.elementary import FAST, exp, log1p_unit
 from podium.numerics.grades import label_order, shuffled_lists
@@ -58,6 +58,11 @@ class LambdaRankLoss(Loss, has_gradient=False, has_curvature=True, keeps_float32
         long lists with much to find then count for more. LambdaMART is better off with it.
     random_state : int
         Documents with equal scores (at the start, all) are ranked in a random order, drawn anew for each epoch or tree.
+    debias : {None, "pairwise", "additive"}
+        On a log of clicks with sessions, and boosted trees: learn what places did beside the trees (see
+        :class:`podium.LambdaMART`).
+    debias_penalty : float
+        Of that: what draws it to none.
 
     Examples
     --------
@@ -75,8 +80,18 @@ class LambdaRankLoss(Loss, has_gradient=False, has_curvature=True, keeps_float32
     normalize: bool = True
     truncated_ideal: bool = False
     random_state: int = 0
+    debias: str | None = choice(None, "pairwise", "additive")
+    debias_penalty: float = number(0.0, at_least=0)
 
     def prepare(self, data: LabeledLists) -> tuple[Any, ...]:
+        if self.debias is not None:
+            raise ValueError(
+                f"debias={self.debias!r} learns what places did to clicks: train trees on a log, ranker.fit(clicks)"
+            )
+        return self.prepare_epoch((None, *self.tables(data)), data, epoch=0)
+
+    def tables(self, data: LabeledLists) -> tuple[Any, ...]:
+        """Return what the kernel needs to know besides the order of equal scores."""
         name, cutoff = parse_metric(self.metric, tuple(METRICS))
         longest = data.longest
         ranks = np.arange(1, longest + 1)
@@ -84,8 +99,7 @@ class LambdaRankLoss(Loss, has_gradient=False, has_curvature=True, keeps_float32
         rows = longest if self.truncation is None else int(self.truncation)
         ideal = np.where(ranks <= rows, discounts, 0.0) if self.truncated_ideal else discounts
         values = _VALUES[name](data, ideal)
-        settings = LambdaSettings(rows, float(self.sigma), bool(self.normalize))
-        return self.prepare_epoch((None, values, discounts, METRICS[name], settings), data, epoch=0)
+        return values, discounts, METRICS[name], LambdaSettings(rows, float(self.sigma), bool(self.normalize))
 
     def prepare_epoch(self, prepared: tuple[Any, ...], data: LabeledLists, epoch: int) -> tuple[Any, ...]:
         return shuffled_lists(data.offsets, data.streams(self.random_state, epoch)), *prepared[1:]
@@ -162,14 +176,17 @@ def lambdarank(given: OneList, prepared: Any, out: Derivatives) -> float:
     for r in range(len(order)):
         order[r] = shuffled[order[r]]
     values = own(all_values, given)
-    return _weighted_pairs(scores, order, values, _positions(values, order, discounts, metric), settings, out)
+    terms = np.empty(len(order)), np.empty(len(order)), np.empty(len(order))
+    fill_positions(values, order, discounts, metric, terms)
+    return _weighted_pairs(scores, order, values, terms, settings, out)
 
 
 @njit(error_model="numpy")
-def _positions(values: Array, order: Array, discounts: Array, metric: int) -> Positions:
-    """Return a, k and b of |Δ| = |v_r − v_t| |a_r + k_r b_t|, by rank."""
+def fill_positions(values: Array, order: Array, discounts: Array, metric: int, terms: Positions) -> None:
+    """Write a, k and b of |Δ| = |v_r − v_t| |a_r + k_r b_t|, by rank."""
     n = len(order)
-    a, k, b = np.empty(n), np.ones(n), np.empty(n)
+    a, k, b = terms
+    k[:] = 1.0
     if metric == NDCG:
         a[:] = discounts[:n]
         b[:] = -discounts[:n]
@@ -195,7 +212,6 @@ def _positions(values: Array, order: Array, discounts: Array, metric: int) -> Po
             a[r] -= k[r] * below
             below += values[order[r]] * here
             b[r] = below - here
-    return a, k, b
 
 
 @njit(fastmath=FAST, error_model="numpy")

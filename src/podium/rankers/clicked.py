@@ -19,7 +19,9 @@ from podium.data.clicks import Clicks
 from podium.data.queries import Queries
 from podium.data.remote import concatenated
 from podium.losses.base import Loss
+from podium.losses.lambdarank import LambdaRankLoss
 from podium.metrics.telling import watched_metric
+from podium.rankers.debiased import Debiasing, LearnedBias
 from podium.rankers.inputs import Drawing, as_validation_queries, check_features, query_weights
 from podium.training.base import mean_of_defined
 
@@ -38,7 +40,7 @@ class ClickedLists:
 
     queries: Queries
     query_weight: np.ndarray | None
-    drawing: Drawing | None
+    drawing: Drawing | Debiasing | None
     """None: the labels are what clicks are worth."""
 
     def weights(self, sample_weight: Any) -> np.ndarray | None:
@@ -47,6 +49,13 @@ class ClickedLists:
         if given is None or self.query_weight is None:
             return self.query_weight if given is None else given
         return given * self.query_weight
+
+    def keep_bias(self, ranker: BaseRanker) -> None:
+        """Let a fitted ranker have the bias that it learned."""
+        if isinstance(self.drawing, Debiasing):
+            debias = ranker._loss().debias  # type: ignore[union-attr]
+            ranker.bias_ = LearnedBias.of(debias, ranker.loss_parameters_)
+            ranker.loss_parameters_ = np.empty(0)
 
 
 def is_mixed(X: Any) -> bool:
@@ -78,7 +87,10 @@ def clicked_lists(ranker: BaseRanker, X: Any, bias: Any, share: float | None) ->
             raise ValueError(f"{name} goes with {'[Queries, Clicks]' if name == 'click_share' else 'Clicks'} only")
         return None
     judged, clicks = parts
-    known, loss = as_bias(bias), ranker._loss()
+    loss = ranker._loss()
+    if isinstance(loss, LambdaRankLoss) and loss.debias is not None:
+        return _debiased_lists(ranker, loss, parts, bias)
+    known = as_bias(bias)
     if loss is None:
         raise ValueError(
             f"{type(ranker).__name__} is not trained on a loss, and cannot learn from clicks; rankers with a loss can, "
@@ -106,6 +118,20 @@ def chances_of_clicks(bias: Any, clicks: Clicks) -> np.ndarray:
     """Return the probabilities with which the labels of the log's documents are drawn."""
     _require_clicks(clicks)
     return _chances(as_bias(bias), clicks)
+
+
+def _debiased_lists(
+    ranker: BaseRanker, loss: LambdaRankLoss, parts: tuple[Queries | None, Clicks], bias: Any
+) -> ClickedLists:
+    judged, clicks = parts
+    if bias is not None or judged is not None:
+        given = "bias=" if judged is None else "judged queries"
+        raise ValueError(f"debias={loss.debias!r} learns the bias itself, from clicks alone: leave out {given}")
+    _require_content(clicks)
+    debiasing = Debiasing.of(ranker, loss, clicks)
+    # The labels are for those who look at them; the loss has the clicks of each list.
+    queries = clicks.queries.with_labels(np.bincount(clicks.row, clicks.clicks > 0, clicks.queries.n_documents) > 0)
+    return ClickedLists(queries, debiasing.query_weights(len(queries)), debiasing)
 
 
 def _require_content(clicks: Clicks) -> None:

@@ -189,6 +189,8 @@ class BaseRanker(StoredRanker):
                 given = TrainingInput(queries, weights, validation, eval_metric, told, start)
                 given = given if clicked is None else replace(given, drawing=clicked.drawing)
                 self._set_fit(self._train(given))
+                if clicked is not None:
+                    clicked.keep_bias(self)
         except Exception as error:
             name_query(error, queries)
             raise

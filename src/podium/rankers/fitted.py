@@ -68,7 +68,7 @@ class FittedEstimator(Fields, Registered, BaseEstimator):  # type: ignore[misc]
 
     def _set_fit(self, fit: Fit) -> Self:
         """Store the result of training."""
-        for of_the_model_before in ("provenance_", "distillation_", "click_share_", "click_shares_"):
+        for of_the_model_before in ("provenance_", "distillation_", "click_share_", "click_shares_", "bias_"):
             self.__dict__.pop(of_the_model_before, None)
         self.model_, self.loss_parameters_, self.convergence_ = fit.model, fit.loss_parameters, fit.convergence
         self.n_iter_ = fit.convergence.n_iter

@@ -15,6 +15,7 @@ from podium.data.remote import RemoteQueries
 from podium.losses.base import Loss
 from podium.losses.drawn import DrawnLabels
 from podium.metrics import Metric
+from podium.rankers.debiased import Debiasing
 from podium.scorers.base import Model
 from podium.scorers.standardization import Standardization
 from podium.training.base import Progress
@@ -65,8 +66,8 @@ class TrainingInput:
     eval_metric: str | Metric
     callback: Callable[[Progress], Any] | None
     init: Start | None = None
-    drawing: Drawing | None = None
-    """How labels that are probabilities are drawn."""
+    drawing: Drawing | Debiasing | None = None
+    """How labels that are probabilities are drawn, or what lists are learned from instead."""
 
 
 NO_QID = (

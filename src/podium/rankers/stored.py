@@ -9,6 +9,7 @@ import numpy as np
 from podium.core.arrays import Arrays, named_under
 from podium.data.normalize import WITHIN_QUERY
 from podium.rankers.answering import AnsweringEstimator
+from podium.rankers.debiased import LearnedBias
 from podium.scorers import LinearModel, Scorer
 from podium.scorers.standardization import Standardization
 
@@ -26,6 +27,7 @@ class StoredRanker(AnsweringEstimator):
     n_documents_: int
     click_share_: float
     click_shares_: dict[float, float]
+    bias_: LearnedBias
     standardization_: Standardization | None
     """Applied to features before scoring, for scorers that do not take it into themselves."""
 
@@ -50,7 +52,9 @@ class StoredRanker(AnsweringEstimator):
         fitted |= {"n_queries": self.n_queries_, "n_documents": self.n_documents_}
         fitted |= {"scoring": self._scoring()}
         scale = {} if self.standardization_ is None else self.standardization_.to_arrays()
-        return fitted, {**arrays, **{f"standardization.{name}": array for name, array in scale.items()}}
+        arrays = {**arrays, **{f"standardization.{name}": array for name, array in scale.items()}}
+        bias = self.bias_.to_arrays() if hasattr(self, "bias_") else {}
+        return fitted, {**arrays, **{f"bias.{name}": array for name, array in bias.items()}}
 
     def _restore_fit(self, fitted: dict[str, Any], arrays: Arrays) -> None:
         scorer = self._scorer()
@@ -62,6 +66,9 @@ class StoredRanker(AnsweringEstimator):
         self.n_features_in_ = n
         scale = named_under("standardization", arrays)
         self.standardization_ = Standardization.from_arrays(scale, n) if scale else None
+        bias = named_under("bias", arrays)
+        if bias:
+            self.bias_ = LearnedBias.from_arrays(bias)
         if names is not None:
             if len(names) != n:
                 raise ValueError(f"it has {len(names)} feature names for {n} features")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
@@ -26,9 +26,12 @@ class BoostedLoss:
     """Sum of curvatures; of squared gradients where the loss has none."""
     n_sized: int
     """Documents that are not 0 there, such as those outside the bag."""
+    d_parameters: np.ndarray = field(default_factory=lambda: np.empty(0))
+    """Derivatives with respect to the loss's own parameters."""
 
     def __add__(self, other: BoostedLoss) -> BoostedLoss:
-        return BoostedLoss(self.value + other.value, self.size + other.size, self.n_sized + other.n_sized)
+        sizes = self.size + other.size, self.n_sized + other.n_sized
+        return BoostedLoss(self.value + other.value, *sizes, self.d_parameters + other.d_parameters)
 
 
 class BoostedLists:
@@ -92,6 +95,7 @@ class BoostedLists:
             results.append(result)
         self.gradient = _joined([result.d_scores for result in results])
         value = sum(result.value for result in results)
+        own = np.sum([result.d_parameters for result in results], axis=0)
         if self.newton:
             self.curvature = _joined([result.d2_scores for result in results])  # type: ignore[misc]
         else:
@@ -100,9 +104,9 @@ class BoostedLists:
                 outside = ~np.repeat(np.isin(np.arange(len(part)), bag), part.sizes)
                 self.curvature[first : first + part.n_documents][outside] = 0.0
         if epoch > 0 and scores is None:
-            return BoostedLoss(value, 0.0, 0)
+            return BoostedLoss(value, 0.0, 0, own)
         size = self.curvature.astype(np.float64) if self.newton else np.square(self.gradient, dtype=np.float64)
-        return BoostedLoss(value, float(size.sum()), int(np.count_nonzero(size)))
+        return BoostedLoss(value, float(size.sum()), int(np.count_nonzero(size)), own)
 
     def step(
         self, bags: Sequence[np.ndarray] | None, scale: float, epoch: int, parameters: np.ndarray

@@ -128,8 +128,9 @@ class _BoostingRun:
     def add_tree(self) -> bool:
         """Grow a tree and evaluate the loss there; return False if there was nothing to split."""
         assert self.scale is not None
-        if not len(self.parameters[-1]):
-            self.parameters.append(self.parameters[-1])
+        renewed = self.problem.loss.renewed(self.parameters[-1], self.d_parameters)
+        if renewed is not None:
+            self.parameters.append(renewed)
             return self._evaluate(self.scale)
         found_split = self.lists.add_tree(self.scale)
         self.parameters.append(self._learned_parameters())
@@ -149,7 +150,7 @@ class _BoostingRun:
         else:
             found_split, found = self.lists.step(bags, scale, *where)
         share = 1.0 if bag is None else float(self.weights[bag].sum())
-        self.loss = found.value / share
+        self.loss, self.d_parameters = found.value / share, found.d_parameters
         if self.scale is None:
             self.scale = unit_scale(found, self.newton)
         return found_split
@@ -165,8 +166,6 @@ class _BoostingRun:
     def _learned_parameters(self) -> np.ndarray:
         """Return the loss's own parameters after a few quasi-Newton steps at the scores so far."""
         before = self.parameters[-1]
-        if not len(before):
-            return before
         from scipy.optimize import minimize
 
         def value_and_gradient(parameters: np.ndarray) -> tuple[float, np.ndarray]:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from podium.core.parameters import count
+from podium.core.parameters import choice, count, number
 from podium.core.random_state import seed_of
 from podium.losses import (
     GBRankLoss,
@@ -119,6 +119,20 @@ class LambdaMART(BoostedPreset):
         Pairs count only if one of the two is among the first so many; None counts all.
     sigma : float
         Steepness of RankNet's logistic function.
+    debias : {None, "pairwise", "additive"}
+        Learn from a log of clicks with sessions, ``fit(clicks)``, and what places did beside the trees, as other
+        packages do: each list that was shown is a list, its labels are the clicks. ``"pairwise"``: losses of pairs are
+        divided by factors of both places (Unbiased LambdaMART; XGBoost's ``lambdarank_unbiased``). ``"additive"``:
+        places add to scores (LightGBM's ``position`` field).
+    debias_penalty : float
+        What draws these to none: of ``"pairwise"``, factors are taken to the power 1 / (1 + penalty); of
+        ``"additive"``, half the penalty times the square of what a place adds, per document shown there, is added to
+        the loss.
+
+    Attributes
+    ----------
+    bias_ : object
+        With ``debias``: ``propensities_`` and ``negative_propensities_``, or ``additive_``, one number per place.
 
     Examples
     --------
@@ -132,10 +146,15 @@ class LambdaMART(BoostedPreset):
     metric: str = "ndcg"
     truncation: int | None = 30
     sigma: float = 1.0
+    debias: str | None = choice(None, "pairwise", "additive")
+    debias_penalty: float = number(0.0, at_least=0)
 
     def _loss(self) -> Loss:
         seed = seed_of(self.random_state)
-        return LambdaRankLoss(self.metric, self.truncation, self.sigma, truncated_ideal=True, random_state=seed)
+        debiased: dict[str, Any] = {"debias": self.debias, "debias_penalty": self.debias_penalty}
+        return LambdaRankLoss(
+            self.metric, self.truncation, self.sigma, truncated_ideal=True, random_state=seed, **debiased
+        )
 
 
 class GBDT(BoostedPreset):
