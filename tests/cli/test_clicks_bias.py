@@ -21,7 +21,7 @@ def log(tmp_path_factory):
     return path
 
 
-@pytest.mark.parametrize("method", ["swaps", "em", "trust"])
+@pytest.mark.parametrize("method", ["swaps", "em", "dual", "pairwise", "trust"])
 def test_a_curve_is_printed_and_stored(podium_command, log, tmp_path, method):
     out = tmp_path / "bias.json"
     done = podium_command("clicks", "bias", log, "-o", out, "--method", method, "--bootstrap", "5")

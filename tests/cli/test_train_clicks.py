@@ -20,6 +20,11 @@ def log(tmp_path_factory):
     features = {f"f{j}": clicks.queries.features[clicks.row, j] for j in range(3)}
     pl.DataFrame(columns).write_csv(folder / "bare.csv")
     pl.DataFrame(columns | features).write_parquet(folder / "log.parquet")
+    clicks = podium.clicks.simulate(queries, queries.features[:, 0], top=5, sessions=2_000)
+    columns = {"query": clicks.query, "document": clicks.queries.document_ids[clicks.row], "session": clicks.session}
+    columns |= {"position": clicks.position, "clicks": clicks.clicks}
+    features = {f"f{j}": clicks.queries.features[clicks.row, j] for j in range(3)}
+    pl.DataFrame(columns | features).write_parquet(folder / "sessions.parquet")
     known = {"query": clicks.queries.query_of_document, "document": clicks.queries.document_ids}
     known |= {f"f{j}": clicks.queries.features[:, j] for j in range(3)}
     pl.DataFrame(known).write_csv(folder / "features.csv")
@@ -49,10 +54,26 @@ def test_the_same_model_as_in_python(podium_command, log, monkeypatch):
     np.testing.assert_allclose(podium.load("b.podium").coef_, without.coef_, rtol=1e-6)
 
 
+def test_the_bias_is_learned_beside_the_trees(podium_command, log, monkeypatch):
+    monkeypatch.chdir(log)
+    options = ("--debias", "pairwise", "--method", "lambdamart", "--seed", "3", "--set", "n_trees=5")
+    result = podium_command("train", "sessions.parquet", "--clicks", *options, "-o", "d.podium")
+    assert result.code == 0, result.err
+    model = podium.load("d.podium")
+    clicks = podium.read_clicks("sessions.parquet", features=["f0", "f1", "f2"])
+    same = podium.LambdaMART(n_trees=5, debias="pairwise", random_state=3).fit(clicks)
+    np.testing.assert_array_equal(model.bias_.propensities_, same.bias_.propensities_)
+    assert f"places from the top, propensities: 1, {same.bias_.propensities_[1]:.3g}, " in result.out
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         ("log.parquet --clicks --method listnet", "podium clicks bias LOG"),
+        ("log.parquet --debias pairwise --method lambdamart", "--debias goes with --clicks"),
+        ("log.parquet --clicks --debias pairwise --method lambdamart", "give session= with it"),
+        ("sessions.parquet --clicks --debias pairwise --method listnet", "no parameter 'debias'"),
+        ("log.parquet --clicks --debias additive --bias bias.json --method lambdamart", "leave out --bias"),
         ("log.parquet --bias bias.json --method listnet", "--bias goes with --clicks"),
         ("log.parquet --position-column p --method listnet", "--position-column goes with --clicks"),
         ("log.parquet --clicks --bias bias.json --method listnet --tune", "leave out --tune"),

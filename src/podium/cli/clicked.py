@@ -26,6 +26,12 @@ def add_options(parser: options.Parser) -> None:
         group,
     )
     parser.option("--bias FILE", "what places did to clicks, by `podium clicks bias`; naive: nothing", group)
+    parser.option(
+        "--debias {pairwise,additive}",
+        "in place of --bias, with lambdamart and sessions: learn what places did beside the trees, as XGBoost or as "
+        "LightGBM does it",
+        group,
+    )
     add_columns(parser, group)
 
 
@@ -54,13 +60,18 @@ def check(arguments: argparse.Namespace) -> None:
     """Raise ValueError if options do not go together."""
     columns = [f"--{name}-column" for name in _COLUMNS[2:] if getattr(arguments, f"{name}_column")]
     if not arguments.clicks:
-        if wrong := (["--bias"] if arguments.bias else columns):
+        given = {"--bias": arguments.bias, "--debias": arguments.debias}
+        if wrong := [*(option for option, value in given.items() if value), *columns]:
             raise ValueError(f"{wrong[0]} goes with --clicks")
         return
-    if not arguments.bias:
+    if arguments.debias:
+        if arguments.bias:
+            raise ValueError("--debias learns the bias itself: leave out --bias")
+        arguments.settings = [*arguments.settings, ("debias", arguments.debias)]  # a parameter of the method
+    elif not arguments.bias:
         raise ValueError(
             "--clicks needs --bias FILE: `podium clicks bias LOG -o bias.json` estimates what places did to clicks; "
-            "--bias naive takes clicks as they are"
+            "--bias naive takes clicks as they are, and --debias pairwise learns it with --method lambdamart"
         )
     refused = {"--from-run": arguments.from_run, "--tune": arguments.tune, "--distill": arguments.distill}
     refused |= {"--method auto": arguments.method == "auto", "--label-column": arguments.label_column}
@@ -69,12 +80,12 @@ def check(arguments: argparse.Namespace) -> None:
 
 
 def read(arguments: argparse.Namespace) -> tuple[Clicks, Any]:
-    """Return the log with its features, and its bias."""
+    """Return the log with its features, and its bias; None if the ranker learns it."""
     from podium.clicks import load_bias
     from podium.data import read_clicks
     from podium.data.io.clicks import feature_columns
 
-    bias = arguments.bias if arguments.bias == "naive" else load_bias(arguments.bias)
+    bias = arguments.bias if arguments.bias in (None, "naive") else load_bias(arguments.bias)
     columns = log_columns(arguments)
     features: Any = arguments.features
     if features is None:
@@ -92,3 +103,15 @@ def read_validation(arguments: argparse.Namespace, training: Queries) -> Queries
     return options.read(
         arguments.valid, arguments, table={"features": names}, letor={"n_features": training.n_features}
     )
+
+
+def learned_bias(ranker: Any) -> list[str]:
+    """Return what is printed of the bias that a ranker learned beside its trees."""
+    bias = getattr(ranker, "bias_", None)
+    if bias is None:
+        return []
+    what, values = "propensities", bias.propensities_
+    if values is None:
+        what, values = "what a place adds to the score", bias.additive_
+    shown = ", ".join(f"{value:.3g}" for value in values[:10].tolist())
+    return [f"places from the top, {what}: {shown}" + ", …" * (len(values) > 10)]

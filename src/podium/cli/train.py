@@ -171,7 +171,7 @@ def _train(arguments: argparse.Namespace, metrics: list[Metric], began: float) -
     if arguments.clicks:
         training, bias = clicked.read(arguments)
         data = _beside_clicks(arguments, training)
-        given = {"bias": bias}
+        given = {} if bias is None else {"bias": bias}
     else:
         data = _read(arguments, None if init is None else init.n_features_in_)
         training, given = data.training, {}
@@ -182,7 +182,8 @@ def _train(arguments: argparse.Namespace, metrics: list[Metric], began: float) -
     ranker.fit(training, **accepted(ranker.fit, given))
     facts = {"init": file_facts(arguments.init)} if init is not None else {}
     seconds = time.perf_counter() - began
-    return Trained(_name(ranker, arguments), ranker, data, seconds, facts=facts)
+    lines = clicked.learned_bias(ranker)
+    return Trained(_name(ranker, arguments), ranker, data, seconds, lines, facts)
 
 
 def _beside_clicks(arguments: argparse.Namespace, clicks: Clicks) -> Data:
@@ -192,7 +193,7 @@ def _beside_clicks(arguments: argparse.Namespace, clicks: Clicks) -> Data:
     valid = clicked.read_validation(arguments, clicks.queries)
     judged = Data.of({}, {}) if valid is None else Data.of({"validation": valid}, {"validation": Path(arguments.valid)})
     log = file_facts(arguments.data) | {"rows": len(clicks), "queries": len(clicks.queries)}
-    log |= {"bias": arguments.bias if arguments.bias == "naive" else file_facts(arguments.bias)}
+    log |= {"bias": arguments.bias if arguments.bias in (None, "naive") else file_facts(arguments.bias)}
     return Data(judged.parts, {"training": log, **judged.facts})
 
 
