@@ -13,9 +13,34 @@ from typing import Any
 import numpy as np
 
 from podium.data.features import Features
+from podium.data.queries import Queries
 
 _MOST_FEATURES = 1000
+_MOST_BOTH_WAYS = 300
+"""Features of which the means within queries are told apart: these are as many columns again."""
 _STRENGTHS = (1e-2, 1e6)
+
+
+def compared_within(queries: Queries) -> Features:
+    """Return features less their means over each query's documents and, if there are not too many, these means.
+
+    What sets documents of one query apart need not set queries apart, and in many logs features differ more between
+    queries than within them: a regression on both parts finds the weights of either.
+    """
+    features = queries.features
+    if not _can_regress(features):
+        return features
+    known = np.isfinite(features)
+    starts, sizes = queries.offsets[:-1][queries.sizes > 0], queries.sizes[queries.sizes > 0]
+    n = np.add.reduceat(known, starts, axis=0, dtype=np.float64)
+    sums = np.add.reduceat(np.where(known, features, 0.0), starts, axis=0, dtype=np.float64)
+    means = np.repeat(np.divide(sums, n, out=np.full_like(sums, np.nan), where=n > 0), sizes, axis=0)
+    apart = np.asarray(features, np.float64) - means
+    return np.hstack([apart, means]) if features.shape[1] <= _MOST_BOTH_WAYS else apart
+
+
+def _can_regress(features: Features) -> bool:
+    return isinstance(features, np.ndarray) and 0 < features.shape[1] <= _MOST_FEATURES and len(features) > 1
 
 
 @dataclass(frozen=True)
@@ -35,8 +60,7 @@ class Attraction:
         clicks, looks = np.maximum(clicks, 0.0), np.maximum(looks, 1e-12)
         share = float(np.clip(clicks.sum() / looks.sum(), 1e-6, 1 - 1e-6))
         means = np.full(len(looks), share)
-        regressed = isinstance(features, np.ndarray) and 0 < features.shape[1] <= _MOST_FEATURES and len(looks) > 1
-        if not regressed:
+        if not _can_regress(features):
             nothing = np.empty(0)
             return cls(_logit(share), nothing, nothing, nothing, _strength(clicks, looks, means))
         center, scale = _standardization(features)
@@ -61,6 +85,16 @@ class Attraction:
     def shrunk(self, clicks: np.ndarray, looks: np.ndarray, means: np.ndarray) -> np.ndarray:
         """Return γ̂ of documents with these clicks and looks, in [0, 1]."""
         return np.clip((clicks + self.strength * means) / (looks + self.strength), 0.0, 1.0)
+
+    def variance(self, clicks: np.ndarray, looks: np.ndarray, means: np.ndarray) -> np.ndarray:
+        """Return the variance of γ of documents with these clicks and looks.
+
+        It is that of the gamma distribution, γ̂ / (looks + a), which knows nothing of the end at 1: from ¾ on it is
+        drawn in, to 0 where γ̂ is 1.
+        """
+        mean = self.shrunk(clicks, looks, means)
+        inside = mean * np.minimum(1.0, 4.0 * (1.0 - mean))
+        return np.asarray(np.minimum(inside / (looks + self.strength), mean * (1.0 - mean)))
 
 
 def _strength(clicks: np.ndarray, looks: np.ndarray, means: np.ndarray) -> float:

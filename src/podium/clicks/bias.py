@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from podium.clicks.attraction import Attraction
+from podium.clicks.attraction import Attraction, compared_within
 from podium.clicks.cells import Cells
 from podium.core.atomic import atomic_write
 from podium.core.parameters import Parameterized, count, number, require_number
@@ -101,7 +101,7 @@ class Bias(Parameterized):
         cells = Cells.of(clicks)
         unbiased = cells.by_document(cells.clicks - cells.impressions * beta[cells.place])
         looks = cells.by_document(cells.impressions * alpha[cells.place])
-        features = clicks.queries.features
+        features = compared_within(clicks.queries)
         prior = Attraction.fit(features, unbiased, looks)
         return prior.shrunk(unbiased, looks, prior.means(features))
 

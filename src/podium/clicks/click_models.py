@@ -5,7 +5,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from podium.clicks.attraction import Attraction
+from podium.clicks.attraction import Attraction, compared_within
 from podium.clicks.bias import Bias
 from podium.clicks.reading import Looks, Sessions, expected_looks
 from podium.core.parameters import count, number
@@ -49,7 +49,7 @@ class ReadingBias(Bias):
         sessions = self._sessions(clicks)
         self.alpha_ = self.beta_ = None
         self._start(sessions, clicks.queries.n_documents)
-        self.attractiveness_, self.propensities_ = self._climb(sessions, clicks.queries.features, learn=True)
+        self.attractiveness_, self.propensities_ = self._climb(sessions, compared_within(clicks.queries), learn=True)
         self._warn_of_unread_places(sessions)
         self.intervals_ = self._bootstrap(sessions, clicks) if self.bootstrap else None
         return self
@@ -61,7 +61,7 @@ class ReadingBias(Bias):
             raise ValueError(
                 f"the log has {clicks.n_places} places, but the bias was fitted to a log with {len(self.propensities_)}"
             )
-        return self._climb(sessions, clicks.queries.features, learn=False)[0]
+        return self._climb(sessions, compared_within(clicks.queries), learn=False)[0]
 
     def _sessions(self, clicks: Clicks) -> Sessions:
         sessions = Sessions.of(clicks)
@@ -115,10 +115,10 @@ class ReadingBias(Bias):
 
     def _bootstrap(self, sessions: Sessions, clicks: Clicks) -> np.ndarray:
         rng, n = np.random.default_rng(self.random_state), len(clicks.queries)
-        kept, samples = dict(self.__dict__), []
+        kept, samples, features = dict(self.__dict__), [], compared_within(clicks.queries)
         for _ in range(self.bootstrap):
             times = np.bincount(rng.integers(n, size=n), minlength=n).astype(float)
-            samples.append(self._climb(sessions, clicks.queries.features, learn=True, weights=times)[1])
+            samples.append(self._climb(sessions, features, learn=True, weights=times)[1])
         self.__dict__.update(kept)
         tail = (1 - self.confidence) / 2
         return np.quantile(samples, [tail, 1 - tail], axis=0).T

@@ -5,6 +5,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from podium.clicks.attraction import compared_within
 from podium.clicks.bias import Bias
 from podium.clicks.cells import Cells
 from podium.clicks.dual import DualLearning
@@ -145,7 +146,7 @@ class PositionBias(PlaceBias):
             self._learner = PairwiseDebiasing(cells, clicks, self.norm)
             theta, self.negative_propensities_ = self._learner.estimate()
             return theta, nothing
-        features = clicks.queries.features
+        features = compared_within(clicks.queries)
         theta, nothing, self._gamma, prior = em_propensities(cells, features)
         self._strength, self._means = prior.strength, prior.means(features)
         return theta, nothing

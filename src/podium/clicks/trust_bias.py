@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from podium.clicks.attraction import compared_within
 from podium.clicks.cells import Cells
 from podium.clicks.em import climb, em_propensities
 from podium.clicks.position_bias import PlaceBias
@@ -40,7 +41,7 @@ class TrustBias(PlaceBias):
     """
 
     def _estimate(self, cells: Cells, clicks: Clicks) -> tuple[np.ndarray, np.ndarray]:
-        features = clicks.queries.features
+        features = compared_within(clicks.queries)
         relevant, other, gamma, prior = em_propensities(cells, features, trust=True)
         self._start = relevant, other, gamma
         self._strength, self._means = prior.strength, prior.means(features)

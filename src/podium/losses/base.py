@@ -71,6 +71,9 @@ class Loss(Parameterized):
     linear_in: ClassVar[str | None] = None
     """Is its gradient linear in the labels themselves, ``"labels"``, or, times their sum, ``"shares"`` of it? Then
     unbiased weights of clicks can be its labels, which need not be drawn."""
+    looks: ClassVar[int | None] = None
+    """Of how many looks at a document its label counts the clicks, where labels are drawn from what clicks tell; None:
+    relevant or not."""
     rankings: ClassVar[str | None] = None
     """The distribution over rankings that its scores stand for, as ``podium.probabilities.families`` names it."""
     cost: ClassVar[str] = "n"

@@ -5,6 +5,9 @@
 Its expectation is that of the loss over the labels that the documents may have. Each document is drawn relevant in
 ⌊Kγ⌋ or ⌈Kγ⌉ of the K draws, and in a random choice of them: single draws are independent all the same, and their mean
 varies less.
+
+A loss that gains from more than two grades can have the clicks of m looks instead, R_i ~ Poisson(mγ_i) / m. PMOP does:
+of two groups, the better of which has ten documents, its arithmetic potential asks only that one of the ten be on top.
 """
 
 from functools import cache
@@ -35,6 +38,9 @@ class DrawnLabels(Loss):
         Stochastic steps and boosting draw so many times anew for each epoch or tree.
     highest : float
         The grade of a document that is drawn relevant. The others have grade 0.
+    looks : int, optional
+        If given, labels are not drawn relevant or not: they are numbers of clicks in so many looks on average, times
+        ``highest / looks``. Their mean is the same. Rankers that learn from clicks choose it by the loss's ``looks``.
     n_judged : int
         The first so many queries of the data have grades, which stay as they are.
     random_state : int
@@ -54,6 +60,7 @@ class DrawnLabels(Loss):
     n_draws: int = count(16)
     draws_per_epoch: int = count(4)
     highest: float = number(1.0, above=0)
+    looks: int | None = count(None, optional=True)  # type: ignore[assignment]
     n_judged: int = count(0, at_least=0)
     random_state: int = 0
 
@@ -105,13 +112,16 @@ class DrawnLabels(Loss):
         """
         judged = self._is_judged(data)
         labels = np.empty((n, len(data.labels)))
-        _draw(data.labels, data.offsets, data.streams(self.random_state, epoch), float(self.highest), labels)
+        streams = data.streams(self.random_state, epoch)
+        _draw(data.labels, data.offsets, streams, float(self.highest), self.looks or 0, labels)
         known = np.repeat(judged, data.sizes)
         labels[:, known] = data.labels[known]
         starts = np.arange(n)[:, np.newaxis] * data.offsets[-1] + data.offsets[:-1]
         offsets = np.append(starts.ravel(), n * data.offsets[-1])
         numbers = (np.arange(n)[:, np.newaxis] + n * data.query_numbers).ravel()
         highest = max(float(self.highest), data.highest_grade if self.n_judged else 0.0)
+        if self.looks is not None:
+            highest = max(highest, float(labels.max(initial=0.0)))
         return LabeledLists(labels.ravel(), offsets, numbers, highest), np.where(judged, 1, n)
 
 
@@ -142,7 +152,7 @@ def _require_probabilities(data: LabeledLists, judged: Array) -> None:
 
 
 @njit(cache=True, error_model="numpy")
-def _draw(probabilities: Array, offsets: Array, streams: Array, highest: float, labels: Array) -> None:
+def _draw(probabilities: Array, offsets: Array, streams: Array, highest: float, looks: int, labels: Array) -> None:
     """Write one row of labels per draw, each document by its query's own stream."""
     n = len(labels)
     for q in range(len(offsets) - 1):
@@ -152,7 +162,24 @@ def _draw(probabilities: Array, offsets: Array, streams: Array, highest: float, 
             u, p = uniform(stream), probabilities[i]
             shuffle(turn, stream)
             for k in range(n):
-                labels[k, i] = highest if p >= 1.0 or (turn[k] + u) / n < p else 0.0
+                # One of n equal slices of (0, 1) for each draw.
+                place = (turn[k] + u) / n
+                if looks > 0:
+                    labels[k, i] = highest * _clicks(looks * p, 1.0 - place) / looks
+                else:
+                    labels[k, i] = highest if p >= 1.0 or place < p else 0.0
+
+
+@njit(cache=True, error_model="numpy")
+def _clicks(mean: float, share: float) -> int:
+    """Return the smallest number that a Poisson variable of this mean exceeds with probability 1 − share at most."""
+    number, chance = 0, np.exp(-mean)
+    below = chance
+    while below < share and number < mean + 40.0 * (1.0 + np.sqrt(mean)):  # rounding may keep the sum below 1
+        number += 1
+        chance *= mean / number
+        below += chance
+    return number
 
 
 kernel: Kernel = unbound

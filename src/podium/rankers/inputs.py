@@ -52,7 +52,7 @@ class Drawing:
         facts = {"highest": self.highest, "n_judged": self.n_judged}
         if isinstance(loss, DrawnLabels):
             return DrawnLabels(**{**loss.get_params(deep=False), **facts})
-        return DrawnLabels(loss, **facts, random_state=seed_of(random_state))
+        return DrawnLabels(loss, **facts, looks=loss.looks, random_state=seed_of(random_state))
 
 
 @dataclass(frozen=True, slots=True)

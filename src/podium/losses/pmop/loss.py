@@ -36,7 +36,7 @@ from podium.numerics.subsets.sums import LONGEST, log_subset_sum
 __all__ = ["PMOPLoss"]
 
 
-class PMOPLoss(Loss, keeps_float32=True, sums_documents=True, rankings="partitions", cost="n (geometric: n³)"):
+class PMOPLoss(Loss, keeps_float32=True, sums_documents=True, rankings="partitions", looks=8, cost="n (geometric: n³)"):
     """Negative log-likelihood of the labels' ordered partition, ties and all.
 
     A query's value is the whole likelihood, constants included, so that it is a probability: over all ordered
