@@ -37,8 +37,8 @@ class ClickedQueries(Queries):
     """
 
     columns: dict[str, np.ndarray]
-    """The log by place, without sessions (see ``PER_ROW``); ``n_sessions`` of each query; ``worth`` of the clicks of
-    each document."""
+    """The rows of the log (see ``PER_ROW``), with their ``session`` if it has sessions; ``n_sessions`` of each query;
+    ``worth`` of the clicks of each document."""
 
     @classmethod
     def made(cls, queries: Queries, columns: Mapping[str, np.ndarray]) -> Self:
@@ -51,14 +51,15 @@ class ClickedQueries(Queries):
     @classmethod
     def of_log(cls, clicks: Clicks, attractiveness: np.ndarray, worth: np.ndarray) -> Self:
         """Return the documents of a log with what its bias says of them."""
-        by_place = clicks.aggregated()
-        columns = {name: getattr(by_place, name) for name in PER_ROW}
+        columns = {name: getattr(clicks, name) for name in PER_ROW}
         columns |= {"n_sessions": clicks.n_sessions, "worth": worth}
+        columns |= {} if clicks.session is None else {"session": clicks.session}
         return cls.made(clicks.queries.with_labels(attractiveness), columns)
 
     def log(self) -> tuple[Clicks, Answers]:
-        """Return the log, with one row per document and place, and its bias."""
-        clicks = Clicks.of_rows(self._plain().without_labels(), *(self.columns[name] for name in PER_ROW))
+        """Return the log and its bias."""
+        rows = (self.columns[name] for name in PER_ROW)
+        clicks = Clicks.of_rows(self._plain().without_labels(), *rows, self.columns.get("session"))
         clicks.__dict__["n_sessions"] = self.columns["n_sessions"]
         return clicks, Answers(self.labels, self.columns["worth"])
 

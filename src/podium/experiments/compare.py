@@ -242,11 +242,11 @@ def run_study(
             raise
         seconds = before + time.perf_counter() - began
         facts["notes"], inference = unknown_queries(study, results), None
+        tell(facts["notes"], listener)
         if study.judging is not None:
             inference, lines = study.judging.conclude(results, store)
             facts["notes"] += lines
             facts["inference"] = inference.plain()
-        tell(facts["notes"], listener)
         comparison = Comparison(
             study.configuration,
             results,

@@ -94,6 +94,9 @@ def all_queries(comparison: Comparison, data: Any = None) -> Queries:
 def _source(comparison: Comparison, data: Any) -> WholeSource:
     """Return the data of the comparison; refuse others."""
     configuration = comparison.configuration
+    if configuration.estimated:
+        advice = f": {comparison.train_command}" if comparison.train_command else " (podium train LOG --clicks)"
+        raise ValueError(f"this is a comparison on a log of clicks; a model is trained on the log itself{advice}")
     if comparison.study is not None and data is None:
         source: Any = comparison.study.source
         if not hasattr(source, "all_queries"):

@@ -10,7 +10,7 @@ import numpy as np
 from podium.clicks.comparing.biases import given_bias
 from podium.clicks.comparing.folds import LogFolds
 from podium.clicks.comparing.judging import PRODUCTION, LogJudging
-from podium.clicks.comparing.learning import FLOORS, FromClicks
+from podium.clicks.comparing.learning import FromClicks
 from podium.clicks.comparing.metrics import LogMetric, log_metrics
 from podium.clicks.judgment import ESTIMATORS
 from podium.clicks.rank_weights import rank_weights
@@ -31,8 +31,10 @@ from podium.experiments.plan.study import Study
 from podium.experiments.result.comparison import Comparison
 from podium.experiments.run.cluster import open_cluster
 from podium.experiments.run.runner import Listener
+from podium.losses.base import Loss
 from podium.metrics import Metric
 from podium.metrics.telling import Telling, cannot_tell
+from podium.rankers.estimator import BaseRanker
 from podium.rankers.methods import METHODS
 
 __all__ = ["compare"]
@@ -136,6 +138,7 @@ def compare(
     options = {"normalize": normalize}
     named, left_out = _learning(methods)
     entered = LEARNERS.study_methods(named, options, {"metric": main}, n_seeds=len(every))
+    entered = [replace(method, stochastic=method.stochastic or _draws(method)) for method in entered]
     shown = external_methods({PRODUCTION: _production(source)}, entered)
     study = Study(
         source,
@@ -228,9 +231,21 @@ def _learning(methods: Methods) -> tuple[Methods, list[str]]:
 
 def _learns(method: StudyMethod) -> bool:
     """Return whether a method is trained on a loss."""
+    return _loss_of(method) is not None
+
+
+def _draws(method: StudyMethod) -> bool:
+    """Return whether a built-in method learns from labels that are drawn, so that its result depends on a seed."""
+    if not method.takes_seed or method.family == "own":
+        return False
+    loss = _loss_of(method)
+    return loss is not None and loss.linear_in is None
+
+
+def _loss_of(method: StudyMethod) -> Loss | None:
     bare = replace(method, on_queries=None)
     ranker = bare.ranker(bare.settings([next(bare.combinations())], 0)[0])
-    return isinstance(ranker, FLOORS) or ranker._loss() is not None
+    return ranker._loss() if isinstance(ranker, BaseRanker) else None
 
 
 def _production(source: LogFolds) -> Run:

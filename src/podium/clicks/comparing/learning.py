@@ -10,6 +10,7 @@ from podium.data.clicked import Answers, ClickedQueries
 from podium.data.clicks import Clicks
 from podium.data.queries import Queries
 from podium.metrics import Metric
+from podium.rankers.estimator import BaseRanker
 from podium.rankers.methods import accepted
 from podium.rankers.presets.floors import BestFeature, RandomRanker
 
@@ -33,8 +34,13 @@ class FromClicks:
         if "bias" not in signature(fit).parameters:
             raise ValueError(f"{type(self.ranker).__name__} cannot learn from clicks: its fit has no parameter bias")
         clicks, bias = queries.log() if isinstance(queries, ClickedQueries) else _stand_in(queries)
-        fit(clicks, bias=bias, **options)
+        fit(clicks, **options, **({} if self._learns_bias() else {"bias": bias}))
         return self
+
+    def _learns_bias(self) -> bool:
+        """Return whether the ranker learns what places do by itself, beside its trees."""
+        loss = self.ranker._loss() if isinstance(self.ranker, BaseRanker) else None
+        return getattr(loss, "debias", None) is not None
 
     def predict(self, queries: Queries) -> np.ndarray:
         return np.asarray(self.ranker.predict(queries))
@@ -52,6 +58,7 @@ def _stand_in(queries: Queries) -> tuple[Clicks, KnownBias]:
     top = max(float(queries.labels.max(initial=0.0)), 1.0)
     chance = np.clip(queries.labels / top, 0.0, 1.0)
     place = np.arange(n) - queries.offsets[queries.query_of_document] + 1
-    once = np.ones(n, np.int64)
-    clicks = Clicks.of_rows(queries.without_labels(), np.arange(n), place, once, once)
+    once, clicked = np.ones(n, np.int64), (chance > 0.5).astype(np.int64)
+    columns = np.arange(n), place, clicked, once, queries.query_of_document
+    clicks = Clicks.of_rows(queries.without_labels(), *columns)
     return clicks, Answers(chance, chance)

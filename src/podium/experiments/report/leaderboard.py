@@ -11,7 +11,7 @@ from podium.experiments.report.page_data import family
 from podium.experiments.report.published import published_rows
 from podium.experiments.result.statistics import Paired
 from podium.experiments.result.summary import MethodSummary
-from podium.experiments.result.table import heading, notes, rules, seconds, units
+from podium.experiments.result.table import heading, notes, rules, seconds, size, size_heading, units
 
 if TYPE_CHECKING:
     from podium.experiments.result.comparison import Comparison
@@ -27,6 +27,7 @@ def leaderboard(comparison: Comparison) -> str:
         head(heading(comparison, primary), sort="descending", key=primary, number=True, sorted_by=True),
         head(f"95 % interval of {heading(comparison, primary)}"),
         *(head(heading(comparison, name), sort="descending", key=name, number=True) for name in others),
+        *(head(text, number=True) for text in size_heading(comparison)),
         head("fit (s)", sort="ascending", key="seconds", number=True),
     ]
     rows = [
@@ -96,7 +97,8 @@ def _row(comparison: Comparison, row: MethodSummary, metrics: list[str], low: fl
         first, *others = [_figure(comparison, row, metric) for metric in metrics]
         kind = "best" if is_best else ""
         cells = [first, f"<td>{chart}<small>{_compared(row.against_best)}</small></td>", *others]
-    return method_row(row.method, family(comparison, row.method), kind, [*cells, time])
+    sizes = [cell(text, kind="number") for text in size(comparison, row)]
+    return method_row(row.method, family(comparison, row.method), kind, [*cells, *sizes, time])
 
 
 def _compared(against: Paired | None) -> str:

@@ -36,6 +36,8 @@ def page_data(comparison: Comparison) -> dict[str, Any]:
         "primary": comparison.primary,
         "silent": list(comparison.configuration.silent),
         "unit": comparison.configuration.unit,
+        # Labels are grades, or what an estimator says of the relevance of documents.
+        "label": "relevance" if comparison.configuration.estimated else "grade",
         "units": units(comparison),
         "item": comparison.configuration.item,
         "averaged": _averaged(comparison),
@@ -177,8 +179,17 @@ def _queries(
         "ids": [ids[i] for i in shown],
         "fold": [where[i][0] for i in shown],
         "total": len(ids),
+        "weights": _weights_of(comparison, shown),
         "valued": int((~np.isnan(values).any(axis=0)).sum()) if rows else 0,
     }
+
+
+def _weights_of(comparison: Comparison, shown: np.ndarray) -> list[float] | None:
+    """Return how much each query counts in means; None if all count alike."""
+    if not comparison.fold_weights:
+        return None
+    weights = np.concatenate(list(comparison.fold_weights.values()))
+    return [float(weight) for weight in weights[shown]]
 
 
 def _explained(comparison: Comparison) -> dict[str, Any] | None:

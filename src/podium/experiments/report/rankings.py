@@ -34,9 +34,12 @@ def rankings(
     why = explanations(comparison)
     models = spreads(comparison, rows)
     room = PLACES // (DEPTH * max(len(rows), 1))
+    graded = not comparison.configuration.estimated
     most_different = set(np.argsort(-np.nan_to_num(values[:, shown]).std(axis=0), kind="stable")[:room].tolist())
     return [
-        _one_query(found, where[i], why.get(where[i]), models[where[i][0]]) if number in most_different else None
+        _one_query(found, where[i], why.get(where[i]), models[where[i][0]], graded)
+        if number in most_different
+        else None
         for number, i in enumerate(shown)
     ]
 
@@ -129,12 +132,15 @@ def _one_query(
     place: tuple[int, int],
     why: tuple[ExplainedPart, int] | None,
     models: list[Spread | None],
+    graded: bool,
 ) -> dict[str, Any]:
     """Return the documents among the first of any method, and each method's order of them by number."""
     fold, q = place
     queries, scores = folds[fold]
     documents = slice(queries.offsets[q], queries.offsets[q + 1])
     labels = queries.labels[documents]
+    if not graded:
+        labels = np.round(labels, 3)
     orders = [np.argsort(-s[documents], kind="stable")[:DEPTH] for s in scores]
     seen = np.unique(np.concatenate(orders))
     grades, counts = np.unique(labels, return_counts=True)

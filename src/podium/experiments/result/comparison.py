@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
@@ -11,13 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from podium.core.user_objects import is_user_object
-from podium.experiments.plan.blending import BLEND
 from podium.experiments.plan.configuration import Configuration
 from podium.experiments.plan.external import EXTERNAL
 from podium.experiments.plan.rehearsal import REHEARSAL, pick
 from podium.experiments.report.page import page
-from podium.experiments.result import averaging, frames, notebook, statistics
+from podium.experiments.result import averaging, frames, next_command, notebook, statistics
 from podium.experiments.result.inference import Inference
 from podium.experiments.result.latex import latex
 from podium.experiments.result.published import PublishedTable, for_comparison
@@ -28,7 +25,6 @@ from podium.experiments.result.table import markdown, plain_text
 from podium.experiments.run.outcomes import Result, ResultArrays
 from podium.experiments.run.store import Store
 from podium.metrics.telling import cannot_tell
-from podium.rankers.methods import METHODS
 
 if TYPE_CHECKING:
     from podium.experiments.plan.study import Study
@@ -239,13 +235,12 @@ class Comparison:
     @property
     def train_command(self) -> str | None:
         """The command that trains the pick on all data; None if there is no pick, or if only a program has it."""
-        pick = self.pick
-        documents = self.configuration.unit == "query"
-        built_in = pick in (*METHODS, BLEND) if documents else pick and self.configuration.methods[pick].family != "own"
-        if self.folder is None or pick is None or not (built_in or is_user_object(pick)):
-            return None
-        command = "podium train" if documents else "podium ratings train"
-        return f"{command} --from-run {shlex.quote(str(self.folder))} -o model.podium"
+        return next_command.train_command(self)
+
+    @property
+    def reading(self) -> dict[str, Any]:
+        """Where the data are and how they were read."""
+        return dict(self.run_facts.get("reading") or (self.study.reading if self.study else {}))
 
     def train(self, method: str | None = None, **options: Any) -> Any:
         """Return a method, by default the pick, fitted on all data of the comparison.

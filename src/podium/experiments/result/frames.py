@@ -25,12 +25,14 @@ def table(comparison: Comparison) -> polars.DataFrame:
 
 def _flat(comparison: Comparison, row: MethodSummary) -> dict[str, Any]:
     primary = comparison.primary
-    flat: dict[str, Any] = {"method": row.method, "convention": comparison.convention}
+    flat: dict[str, Any] = {"method": row.method, _rules(comparison): comparison.convention}
     for name in comparison.metrics:
         estimate = row.estimates.get(name)
         flat[name] = estimate and estimate.mean
         flat[f"{name} low"] = estimate and estimate.low
         flat[f"{name} high"] = estimate and estimate.high
+        if comparison.inference is not None:
+            flat[f"{name} effective size"] = comparison.inference.sizes[name].get(row.method)
         if len(comparison.seeds) > 1:
             flat[f"{name} sd of seeds"] = row.seed_spread.get(name)
     return flat | {
@@ -42,6 +44,10 @@ def _flat(comparison: Comparison, row: MethodSummary) -> dict[str, Any]:
         "error": row.failures[0].error if row.failures else None,
         "notes": "; ".join(comparison.notes) or None,
     }
+
+
+def _rules(comparison: Comparison) -> str:
+    return "estimator" if comparison.configuration.estimated else "convention"
 
 
 def per_query(comparison: Comparison) -> polars.DataFrame:
@@ -105,15 +111,16 @@ def as_dict(comparison: Comparison) -> dict[str, Any]:
         "best": comparison.best,
         "pick": comparison.pick,
         "notes": comparison.notes,
-        "rows": [_plain(row) for row in comparison.rows],
+        "rows": [_plain(comparison, row) for row in comparison.rows],
         "published": [asdict(published) for published in comparison.published],
     }
 
 
-def _plain(row: MethodSummary) -> dict[str, Any]:
+def _plain(comparison: Comparison, row: MethodSummary) -> dict[str, Any]:
+    found = row.estimates.items()
     return {
         "method": row.method,
-        "metrics": {name: asdict(estimate) for name, estimate in row.estimates.items()},
+        "metrics": {name: asdict(estimate) | _chance(comparison, row.method, name) for name, estimate in found},
         "p_value": row.p_value,
         "validation": _known(row.validation),
         "seed_spread": row.seed_spread,
@@ -122,6 +129,14 @@ def _plain(row: MethodSummary) -> dict[str, Any]:
         "parameters": {r.fold: r.parameters for r in row.results[::-1] if r.error is None},
         "errors": {r.fold: r.error for r in row.failures},
     }
+
+
+def _chance(comparison: Comparison, method: str, metric: str) -> dict[str, Any]:
+    """Return what estimated figures and no others have."""
+    if comparison.inference is None:
+        return {}
+    size = comparison.inference.sizes[metric][method]
+    return {"estimator": comparison.configuration.estimated["estimator"], "effective_size": size}
 
 
 def _known(value: float) -> float | None:

@@ -41,16 +41,29 @@ def headings(comparison: Comparison) -> list[str]:
     return [heading(comparison, metric) for metric in comparison.metrics]
 
 
+def size_heading(comparison: Comparison) -> list[str]:
+    """Return the heading of the effective sizes of the primary metric, where there are some."""
+    return [] if comparison.inference is None else ["effective size"]
+
+
+def size(comparison: Comparison, row: MethodSummary) -> list[str]:
+    """Return the effective size of a method's primary figure, where there are some."""
+    if comparison.inference is None:
+        return []
+    known = comparison.inference.sizes[comparison.primary].get(row.method)
+    return ["–" if known is None else f"{known:,.0f}"]
+
+
 def notes(comparison: Comparison) -> list[str]:
     """Return the sentences that explain the figures: convention, averaging, protocol, tests."""
     each = units(comparison)
     marks = ", ".join(f"{mark} p < {level}" for level, mark in reversed(LEVELS))
-    lines = [_averaging(comparison)]
+    lines, primary = [_averaging(comparison)], heading(comparison, comparison.primary)
     methods = comparison.configuration.methods
     external = [name for name, facts in methods.items() if facts.family == EXTERNAL]
     if len(external) < len(methods):
         lines.append(
-            f"Hyper-parameters chosen on the validation part by {comparison.primary}; the test part was evaluated once."
+            f"Hyper-parameters chosen on the validation part by {primary}; the test part was evaluated once."
             + _normalization(comparison)
         )
     lines += _edges(comparison)
@@ -64,7 +77,7 @@ def notes(comparison: Comparison) -> list[str]:
         )
     if len(comparison.rows) > 1 and comparison.best:
         lines.append(
-            f"Worse than {comparison.best} on {comparison.primary}: {marks} "
+            f"Worse than {comparison.best} on {primary}: {marks} "
             f"({comparison.configuration.estimated.get('test', f'paired randomization test over {each}')}, "
             "Holm-corrected)."
         )
@@ -102,7 +115,7 @@ def _edges(comparison: Comparison) -> list[str]:
 
 def markdown(comparison: Comparison) -> str:
     """Return the table, its notes and the chosen hyper-parameters as Markdown."""
-    header = ["method", *headings(comparison), "fit (s)", "chosen"]
+    header = ["method", *headings(comparison), *size_heading(comparison), "fit (s)", "chosen"]
     lines = [
         f"# {_safe(title(comparison))}",
         "",
@@ -115,7 +128,7 @@ def markdown(comparison: Comparison) -> str:
             text = cell(comparison, row, name).strip()
             cells.append(f"**{text}**" if comparison.leads(row, name) else text)
         last = f"failed: {row.failures[0].error}" if row.failures else row.chosen
-        lines.append(_pipe_row([row.method, *cells, seconds(row.seconds), last]))
+        lines.append(_pipe_row([row.method, *cells, *size(comparison, row), seconds(row.seconds), last]))
     lines += ["", *(f"{_safe(line)}  " for line in notes(comparison)), ""]
     for paired in paired_tables(comparison, exact=True):
         lines += [f"## Next to {_safe(paired.table.label)}", "", _safe(paired.note), ""]
@@ -154,7 +167,7 @@ def below(comparison: Comparison) -> dict[str, list[str]]:
 def _rich_table(comparison: Comparison, with_interval: Sequence[str]) -> Table:
     from rich.text import Text
 
-    table = _new_table(title(comparison), ["method"], [*headings(comparison), "fit (s)"])
+    table = _new_table(title(comparison), ["method"], [*headings(comparison), *size_heading(comparison), "fit (s)"])
     for row in comparison.rows:
         cells = [
             Text(
@@ -163,7 +176,8 @@ def _rich_table(comparison: Comparison, with_interval: Sequence[str]) -> Table:
             )
             for name in comparison.metrics
         ]
-        table.add_row(Text(row.method), *cells, seconds(row.seconds), style="red" if row.failures else "")
+        more = [*size(comparison, row), seconds(row.seconds)]
+        table.add_row(Text(row.method), *cells, *more, style="red" if row.failures else "")
     return table
 
 

@@ -45,8 +45,9 @@ function pair(box) {
 function verdict(queries) {
   const wins = queries.filter((query) => query.difference > SAME).length;
   const losses = queries.filter((query) => query.difference < -SAME).length;
-  const mean = queries.reduce((sum, query) => sum + query.difference, 0) / (queries.length || 1);
+  const mean = meanDifference(queries, data.queries.weights);
   const { total } = data.queries;
+  const counted = data.queries.weights ? "their sessions" : units;
   const some = queries.length < total ? ` (of ${total}: all that have a value and fit here)` : "";
   return html(
     "p",
@@ -55,8 +56,15 @@ function verdict(queries) {
     ` is better on ${wins}, `,
     html("strong", {}, state.b),
     ` on ${losses} of ${queries.length} ${units}${some}; equal on ${queries.length - wins - losses}. `,
-    `Mean difference of ${state.metric} (${data.convention}) over ${units}: ${signed(mean)}.`,
+    `Mean difference of ${state.metric} (${data.convention}) over ${counted}: ${signed(mean)}.`,
   );
+}
+
+// The mean over queries, or over what their weights count.
+function meanDifference(queries, weights) {
+  const weight = ({ number }) => weights?.[number] ?? 1;
+  const total = queries.reduce((sum, query) => sum + weight(query), 0);
+  return queries.reduce((sum, query) => sum + weight(query) * query.difference, 0) / (total || 1);
 }
 
 function scatter(box, queries) {
@@ -106,7 +114,7 @@ function largest(queries) {
       return row(cells, numbers, { class: number === opened ? "best" : null });
     });
   const heads = [data.unit, state.a, state.b, "difference"];
-  return table("Largest differences", heads, rows, { numbers, id: "largest" });
+  return table(`Largest differences of ${state.metric} (${data.convention})`, heads, rows, { numbers, id: "largest" });
 }
 
 // Queries on which the methods, without floors, differ most.

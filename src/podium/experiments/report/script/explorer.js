@@ -44,9 +44,11 @@ function opened(number) {
     return [html("p", {}, `The rankings of this ${data.unit} are not on this page: ${why}.`)];
   }
   const fold = data.folds.length > 1 ? `, ${data.folds[data.queries.fold[number]]}` : "";
-  const counts = query.grades.map(([grade, n]) => `${n} of grade ${grade}`).join(", ");
+  const graded = data.label === "grade" ? query.grades : [];
+  const counts = graded.map(([grade, n]) => `${n} of grade ${grade}`).join(", ");
   const means = data.averaged ? ` Figures are means over ${data.averaged}; the rankings are of the first.` : "";
-  const facts = html("p", {}, `${many(query.documents, data.item, `${data.item}s`)}: ${counts}${fold}.${means}`);
+  const documents = many(query.documents, data.item, `${data.item}s`);
+  const facts = html("p", {}, `${documents}${counts && `: ${counts}`}${fold}.${means}`);
   const [a, b] = [state.a, state.b].map((name) => query.orders[numberOf.get(name)]);
   const lists = [ranked(state.a, number, query, a, b), ranked(state.b, number, query, b, a)];
   return [facts, html("div", { class: "columns rankings", id: "rankings" }, ...lists), ...why(number, query)];
@@ -56,6 +58,7 @@ const topGrade = Math.max(1, ...(data.rankings ?? []).flatMap((query) => query?.
 
 function ranked(name, number, query, order, other) {
   const value = data.values[state.metric][numberOf.get(name)][number];
+  const metric = data.label === "grade" ? state.metric : `${state.metric} (${data.convention})`;
   const likely = query.ranks[numberOf.get(name)];
   const rows = order.map((document, i) => {
     const there = other.indexOf(document);
@@ -65,8 +68,8 @@ function ranked(name, number, query, order, other) {
     const cells = [place, badge(query.grade[document]), title, elsewhere];
     return row(likely ? [...cells, likelyRanks(likely[i], i + 1, query.documents)] : cells, [3]);
   });
-  const caption = [html("strong", {}, name), ` ${state.metric} ${four(value)}`];
-  const heads = ["#", "grade", data.item, "rank there", ...(likely ? ["likely ranks"] : [])];
+  const caption = [html("strong", {}, name), ` ${metric} ${four(value)}`];
+  const heads = ["#", data.label, data.item, "rank there", ...(likely ? ["likely ranks"] : [])];
   return table(caption, heads, rows, { numbers: [0, 3] });
 }
 
