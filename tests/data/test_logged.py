@@ -219,7 +219,7 @@ def test_columns_of_judgments_can_be_named(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("query,document,grade\na,007,\n", r"row 1 below the header: the grade None is not a finite number"),
+        ("query,document,grade\na,007,\n", r"none of its 1 rows has a grade"),
         ("query,document,grade\na,007,good\n", r"the grade 'good' is not"),
         ("query,document,grade\na,007,1\na,007,2\n", r"row 2 below the header: document '007' occurs a second time"),
         ("query,document,grade\n,007,1\n", r"must both be given"),

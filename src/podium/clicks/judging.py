@@ -123,7 +123,7 @@ def evaluate(
     logged = read_log(clicks, candidates, alpha, beta)
     if not logged.sessions.any():
         raise ValueError("none of the candidates' queries is in the log; ids are compared as text")
-    given = _scores(scores, logged.queries)
+    given = scores_of(scores, logged.queries)
     weights = {name: weight.of_documents(given, logged.queries.offsets) for name, weight in asked.items()}
     unseen = {name: unseen_share(logged, weight) for name, weight in weights.items()}
     require_seen(unseen)
@@ -145,7 +145,7 @@ def evaluate(
     )
 
 
-def _scores(scores: Any, queries: Queries) -> np.ndarray:
+def scores_of(scores: Any, queries: Queries) -> np.ndarray:
     """Return one score per document, in the grouped order."""
     given = scores.predict(queries) if hasattr(scores, "predict") else scores
     values = np.asarray(given, np.float64)

@@ -55,6 +55,8 @@ def read(arguments: argparse.Namespace, log: str, paths: list[str]) -> Ranked:
 
     if arguments.candidates and arguments.features:
         raise ValueError("--candidates has the features: leave out --features")
+    if first_bytes(log).startswith(_ARCHIVE):
+        raise ValueError(f"{log} is a model, and stands where the log is expected; see --help for the order")
     models, runs = {}, {}
     for path in paths:
         if first_bytes(path).startswith(_ARCHIVE):

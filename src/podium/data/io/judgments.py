@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from podium.core.later import polars as pl
 from podium.core.texts import text_array
-from podium.core.wording import advice
+from podium.core.wording import LeftOutWarning, advice
 from podium.data.io.columns import DOCUMENT_NAMES, QUERY_NAMES, usual_column, without_column
 from podium.data.io.files import FilePath, first_bytes
 from podium.data.io.tables import TABLE_SUFFIXES, naming, read_frame, suffix_of
@@ -120,11 +121,12 @@ def read_judgments(
         raise ValueError(f"no judgments in {path}")
     with naming(path):
         names = [_column(frame, what, given) for what, given in zip(_COLUMNS, (qid, document_id, label), strict=True)]
+        frame, numbers = _graded(frame, names[2], path)
         queries, documents, texts = (frame[name].to_list() for name in names)
         grades = frame[names[2]].cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy()
         seen = set()
         for row, pair in enumerate(zip(queries, documents, strict=True)):
-            where = f"row {row + 1} below the header"
+            where = f"row {numbers[row]} below the header"
             if None in pair:
                 raise ValueError(f"{where}: query {pair[0]!r} and document {pair[1]!r} must both be given")
             if not np.isfinite(grades[row]):
@@ -134,6 +136,18 @@ def read_judgments(
             seen.add(pair)
     qids, ids = (text_array([str(value) for value in values]) for values in (queries, documents))
     return Qrels(qids, ids, grades)
+
+
+def _graded(frame: pl.DataFrame, grade: str, path: FilePath) -> tuple[pl.DataFrame, np.ndarray]:
+    """Return the rows with a grade, and their numbers from 1, saying how many have none, as in a file that raters have not finished."""
+    column = frame[grade]
+    empty = column.is_null() if column.dtype != pl.String else column.fill_null("").str.strip_chars() == ""
+    n = int(empty.sum())
+    if n == frame.height:
+        raise ValueError(f"none of its {n} rows has a grade: column {grade!r} is empty")
+    if n:
+        warnings.warn(f"{path}: {n} of {frame.height} rows have no grade and are left out", LeftOutWarning, stacklevel=4)
+    return frame.filter(~empty), np.flatnonzero(~empty.to_numpy()) + 1
 
 
 def _is_qrels(path: FilePath) -> bool:
