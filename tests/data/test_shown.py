@@ -34,10 +34,9 @@ def lists_of(found: ShownLists, clicks: podium.Clicks):
 
 
 def test_lists_that_are_alike_are_counted():
-    clicks = log_of(
-        [("b", "xyz", "y"), ("a", "uv", "u"), ("b", "xyz", "y"), ("b", "yxz", "y"), ("b", "xyz", "x"), ("a", "uv", "u")]
-        + [("a", "uv", ""), ("a", "uv", "uv")]  # these compare nothing
-    )
+    alike = ("b", "xyz", "y"), ("a", "uv", "u")
+    nothing = ("a", "uv", ""), ("a", "uv", "uv")  # compared with nothing
+    clicks = log_of([*alike, *alike, ("b", "yxz", "y"), ("b", "xyz", "x"), *nothing])
     found = ShownLists.of(clicks, "a test")
     assert lists_of(found, clicks) == {
         ("b", (0, "x", False), (1, "y", True), (2, "z", False)): 2,
@@ -59,7 +58,8 @@ def test_empty_places_are_not_documents():
     }
 
 
-def test_no_session_is_lost(queries=podium.make_queries(n_queries=8, n_documents=5, n_features=2)):
+def test_no_session_is_lost():
+    queries = podium.make_queries(n_queries=8, n_documents=5, n_features=2)
     clicks = podium.clicks.simulate(queries, queries.labels, top=3, sessions=3_000, shuffle=2.0)
     found = ShownLists.of(clicks, "a test")
     order = np.lexsort((clicks.position, clicks.session))
