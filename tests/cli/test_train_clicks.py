@@ -41,6 +41,8 @@ def test_the_same_model_as_in_python(podium_command, log, monkeypatch):
     assert result.code == 0, result.err
     assert "validation: ndcg@10" in result.out
     assert "training: ndcg" not in result.out
+    assert "To export it: podium export a.podium" in result.out
+    assert "--check judged.csv" in result.out  # the log is no list of documents
     clicks = podium.read_clicks("log.parquet", features=["f0", "f1", "f2"])
     judged = podium.read_queries("judged.csv")
     bias = podium.clicks.load_bias("bias.json")
@@ -50,6 +52,7 @@ def test_the_same_model_as_in_python(podium_command, log, monkeypatch):
     assert model.provenance_["data"]["training"]["bias"]["file"] == "bias.json"
     result = podium_command("train", "bare.csv", *options, "b.podium", "--features", "features.csv")
     assert result.code == 0, result.err
+    assert "--check" not in result.out
     without = podium.ListNet(random_state=3).fit(clicks, bias=bias)
     np.testing.assert_allclose(podium.load("b.podium").coef_, without.coef_, rtol=1e-6)
 

@@ -268,6 +268,7 @@ def test_long_lists_sort_differently_but_agree() -> None:
         ({"metric": "mrr"}, "'ndcg', 'map', 'err'; got 'mrr'"),
         ({"metric": "ndcg@0"}, "cutoff in metric='ndcg@0'"),
         ({"metric": "ndcg@ten"}, "cutoff in metric='ndcg@ten'"),
+        ({"metric": 10}, r"metric must be a name such as .ndcg@10.; got 10\..*n_trees=10"),
         ({"truncation": 0}, "truncation must be a whole number of at least 1"),
         ({"sigma": 0.0}, "sigma must be a finite number above 0"),
     ],

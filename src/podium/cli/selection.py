@@ -197,7 +197,8 @@ def add_export_line(trained: Trained, arguments: argparse.Namespace) -> None:
     model = Path(arguments.out)
     file = model.with_name(f"{model.name.removesuffix('.podium')}.{chosen}.{SUFFIXES.get(chosen, 'json')}")
     words = ["podium", "export", str(model), "--format", chosen, "-o", str(file)]
-    data = arguments.data or arguments.moved
+    # A log of clicks is no list of documents; judged queries for validation are.
+    data = arguments.valid if arguments.clicks else arguments.data or arguments.moved
     if data and Path(data).is_file():
         words += ["--check", data]
     command, others = shlex.join(words), [name for name in formats if name != chosen]

@@ -118,6 +118,11 @@ class LambdaSettings(NamedTuple):
 
 def parse_metric(metric: str, known: tuple[str, ...]) -> tuple[str, int | None]:
     """Return the name, one of those known, and the cutoff of a metric."""
+    if not isinstance(metric, str):
+        raise ValueError(
+            f"metric must be a name such as 'ndcg@10'; got {metric!r}. Parameters without a name are taken in the order "
+            "of the documentation, metric first: name them, as in n_trees=10"
+        )
     name, at, cutoff = metric.partition("@")
     require_choice("metric (before any @cutoff)", name, known)
     if at and not (cutoff.isdecimal() and int(cutoff) > 0):
