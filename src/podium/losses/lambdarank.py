@@ -120,8 +120,8 @@ def parse_metric(metric: str, known: tuple[str, ...]) -> tuple[str, int | None]:
     """Return the name, one of those known, and the cutoff of a metric."""
     if not isinstance(metric, str):
         raise ValueError(
-            f"metric must be a name such as 'ndcg@10'; got {metric!r}. Parameters without a name are taken in the order "
-            "of the documentation, metric first: name them, as in n_trees=10"
+            f"metric must be a name such as 'ndcg@10'; got {metric!r}. Parameters without a name are taken in their "
+            "order, metric first: name others, as in n_trees=10"
         )
     name, at, cutoff = metric.partition("@")
     require_choice("metric (before any @cutoff)", name, known)
