@@ -16,5 +16,5 @@ METHODS.add(
     STEPS,
     stochastic=True,
 )
-_ON_TREES = partial(LossOnTrees, YetiRankLoss())
+_ON_TREES = partial(LossOnTrees, YetiRankLoss(), repeats=None)
 METHODS.add_variant("yetirank", "yetirank-trees", _ON_TREES, "YetiRank's loss on boosted trees", **TREES)
