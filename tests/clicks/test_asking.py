@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 import podium
+from podium.clicks.grades import by_grades
 from podium.clicks.judged import gains_of
 from podium.clicks.logged import read_log
-from podium.clicks.relevance import most_attractive, relevance
+from podium.clicks.relevance import relevance
 
 BIAS = np.array([1.0, 0.5, 0.25])
 
@@ -103,17 +104,43 @@ def test_judged_documents_are_known_and_not_asked_for_again(log):
     assert after.judged.tolist() == mask.tolist()
     assert not after.deviation[mask].any()
     assert all(len(set(after.mean[mask & (labels == y)])) == 1 for y in (0, 1, 2))
-    zero, one, two = (after.mean[mask & (labels == y)][0] for y in (0, 1, 2))
-    np.testing.assert_allclose((one - zero) / (two - zero), 1 / 3)  # (2¹ − 1) / (2² − 1)
 
 
-def test_the_scale_of_gains():
-    """γ₁ from three documents and two supposed looks: least squares of clicks per look, by hand."""
-    gains, clicks, looks = np.array([1.0, 1.0, 0.0]), np.array([6.0, 2.0, 5.0]), np.array([8.0, 4.0, 10.0])
-    assert most_attractive(gains, clicks, looks, 0.1) == pytest.approx((6 + 2 + 2) / (8 + 4 + 2))
-    half = (0.5 * (3 - 6 * 0.1 * 0.5) + 2) / (6 * 0.25 + 2)  # gain ½, 3 clicks in 6 looks
-    assert most_attractive(np.array([0.5]), np.array([3.0]), np.array([6.0]), 0.1) == pytest.approx(half)
-    assert most_attractive(np.array([]), np.array([]), np.array([]), 0.1) == 1.0
+def test_grades_are_told_by_clicks():
+    """Three grades of known attractiveness: from a fifth of the documents judged, γ of each and the others' means."""
+    rng = np.random.default_rng(0)
+    grade = rng.integers(3, size=5_000)
+    gamma, gain = np.array([0.1, 0.3, 0.8]), np.array([0.0, 1 / 3, 1.0])
+    looks = rng.gamma(2.0, 5.0, 5_000)
+    looks[:500] = 0.0
+    clicks = rng.poisson(gamma[grade] * looks)
+    # Judged are those that were clicked as if they were in the middle: a choice that plain shares would not survive.
+    chosen = np.argsort(np.abs(clicks / np.maximum(looks, 1e-9) - 0.3))[:1_000]
+    gains = np.full(5_000, np.nan)
+    gains[chosen] = gain[grade[chosen]]
+    mean, deviation = by_grades(gains, clicks, looks, np.full(5_000, 0.4))
+    found = [mean[chosen][grade[chosen] == y][0] for y in range(3)]
+    np.testing.assert_allclose(found, gamma, atol=0.03)
+    shares = [clicks[chosen][grade[chosen] == y].sum() / looks[chosen][grade[chosen] == y].sum() for y in range(3)]
+    assert shares[0] > 0.2
+    assert shares[2] < 0.5
+    assert not deviation[chosen].any()
+    error = (mean - gamma[grade])[500:]
+    others = np.isnan(gains)[500:]
+    assert abs(error[others].mean()) < 0.01
+    np.testing.assert_allclose((error[others] ** 2).mean(), (deviation[500:][others] ** 2).mean(), rtol=0.1)
+    np.testing.assert_allclose(mean[:500], mean[:500].mean(), atol=1e-9)  # never shown, and alike
+
+
+def test_grades_that_nobody_gave_exist_nevertheless():
+    """All judged documents are irrelevant; those that are often clicked are not for that."""
+    clicks, looks = np.array([1.0, 1.0, 9.0, 9.0]), np.full(4, 10.0)
+    mean, _ = by_grades(np.array([0.0, np.nan, np.nan, np.nan]), clicks, looks, np.full(4, 0.5))
+    assert mean[0] == pytest.approx(mean[1], abs=0.05)
+    assert mean[2] > 0.7
+    continuous = by_grades(np.linspace(0, 1, 50), np.arange(50.0), np.full(50, 50.0), np.full(50, 0.5))[0]
+    assert (np.diff(continuous) >= 0).all()
+    assert len(set(continuous)) == 20
 
 
 def test_documents_never_shown_are_as_uncertain_as_the_regression(log):

@@ -79,11 +79,11 @@ def ask(
     >>> log = podium.clicks.simulate(queries, queries.features[:, 0], sessions=2000, random_state=0)
     >>> one, other = (log.queries.features[:, j] for j in (1, 2))
     >>> print(podium.clicks.ask(one, log, n=2, against=other, bias=log.truth))
-    difference of dcg@10, by clicks: -0.0661 ± 0.0152; the first ranking is better with probability 0.00
-    with 2 more judgments: ± 0.0141
+    difference of dcg@10, by clicks: -0.0744 ± 0.0136; the first ranking is better with probability 0.00
+    with 2 more judgments: ± 0.0130
     query  document  rank  against  relevance    worth
-    0      10        11    2        0.54 ± 0.31  7.28 %
-    21     182       1     9        0.36 ± 0.24  6.12 %
+    30     247       1     10       0.71 ± 0.26  5.07 %
+    21     180       11    1        0.26 ± 0.13  4.37 %
     """
     require_count("n", n)
     if not isinstance(clicks, Clicks):
