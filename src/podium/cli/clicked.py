@@ -56,9 +56,14 @@ def log_columns(arguments: argparse.Namespace) -> dict[str, Any]:
     return {name: getattr(arguments, f"{name}_column") for name in _COLUMNS}
 
 
+def given_columns(arguments: argparse.Namespace) -> list[str]:
+    """Return the options given that are for columns of logs alone."""
+    return [f"--{name}-column" for name in _COLUMNS[2:] if getattr(arguments, f"{name}_column")]
+
+
 def check(arguments: argparse.Namespace) -> None:
     """Raise ValueError if options do not go together."""
-    columns = [f"--{name}-column" for name in _COLUMNS[2:] if getattr(arguments, f"{name}_column")]
+    columns = given_columns(arguments)
     if not arguments.clicks:
         given = {"--bias": arguments.bias, "--debias": arguments.debias}
         if wrong := [*(option for option, value in given.items() if value), *columns]:
@@ -82,17 +87,23 @@ def check(arguments: argparse.Namespace) -> None:
 def read(arguments: argparse.Namespace) -> tuple[Clicks, Any]:
     """Return the log with its features, and its bias; None if the ranker learns it."""
     from podium.clicks import load_bias
+
+    bias = arguments.bias if arguments.bias in (None, "naive") else load_bias(arguments.bias)
+    return read_log(arguments), bias
+
+
+def read_log(arguments: argparse.Namespace) -> Clicks:
+    """Return the log with its features."""
     from podium.data import read_clicks
     from podium.data.io.clicks import feature_columns
 
-    bias = arguments.bias if arguments.bias in (None, "naive") else load_bias(arguments.bias)
     columns = log_columns(arguments)
     features: Any = arguments.features
     if features is None:
         features = feature_columns(arguments.data, **columns)
     elif len(features) == 1 and os.path.exists(features[0]):  # noqa: PTH110
         (features,) = features
-    return read_clicks(arguments.data, features=features, **columns), bias
+    return read_clicks(arguments.data, features=features, **columns)
 
 
 def read_validation(arguments: argparse.Namespace, training: Queries) -> Queries | None:

@@ -13,10 +13,13 @@ examples:
   podium compare OHSUMED --methods listnet --run published=LTR.run --run theirs=other.run
   podium compare --qrels qrels.txt --run bm25=a.run --run ours=b.run --metrics ndcg@10,map
   podium compare OHSUMED --methods lambdamart,mine:ranker --metrics map,mine:metric
+  podium compare log.parquet --clicks --bias swaps --methods listnet,pmop,lambdamart --metrics dcg@10
   podium compare OHSUMED --dask tcp://scheduler:8786
   podium compare OHSUMED --json > results.json
 
 The floor of every table, best-feature and random, is always included.
+With --clicks, methods learn from a log of clicks and are judged by the clicks on other queries; every table names the
+estimator, and the row production is what the log showed.
 Exit code 1 means that a method failed; its row says why, the others are complete.
 """
 
@@ -24,7 +27,9 @@ import argparse
 from functools import partial
 from pathlib import Path
 
-from podium.cli import options, output
+from podium.cli import compared_clicks, options, output
+
+METRICS = compared_clicks.Default(["ndcg@1", "ndcg@5", "ndcg@10", "map"])
 
 
 def configure(parser: options.Parser) -> None:
@@ -38,7 +43,8 @@ def configure(parser: options.Parser) -> None:
         "methods by name, see `podium methods`; all; blend, an average of the others "
         "(default: all; without DATA, some quick ones)",
     )
-    options.add_metrics_options(parser, "ndcg@1,ndcg@5,ndcg@10,map")
+    options.add_metrics_options(parser, str(METRICS))
+    parser.set_defaults(metrics=METRICS)
     options.add_normalize_option(parser)
     parser.option(
         "--protocol P",
@@ -63,23 +69,28 @@ def configure(parser: options.Parser) -> None:
     parser.option("--qrels FILE", "TREC judgments instead of DATA: compare the runs alone, on the judged queries")
     options.add_run_options(parser)
     options.add_data_options(parser)
+    compared_clicks.add_options(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     from podium.experiments import compare
 
+    compared_clicks.check(arguments)
     out = arguments.out or Path("podium-runs") / options.data_name(arguments.qrels or arguments.data)
     with output.Reporter(arguments.quiet, out) as reporter:
-        comparison = compare(
-            arguments.data,
-            **options.study(arguments, "folds", "protocol", "seeds", "rehearse"),
-            normalize=options.normalization(arguments),
-            columns=options.columns(arguments),
-            runs=_by_name(arguments.runs),
-            qrels=arguments.qrels,
-            out=out,
-            progress=reporter,
-        )
+        if arguments.clicks:
+            comparison = compared_clicks.compared(arguments, out, reporter)
+        else:
+            comparison = compare(
+                arguments.data,
+                **options.study(arguments, "folds", "protocol", "seeds", "rehearse"),
+                normalize=options.normalization(arguments),
+                columns=options.columns(arguments),
+                runs=_by_name(arguments.runs),
+                qrels=arguments.qrels,
+                out=out,
+                progress=reporter,
+            )
     if arguments.json:
         output.print_json(comparison.to_dict())
     else:

@@ -58,8 +58,9 @@ class ClickedQueries(Queries):
 
     def log(self) -> tuple[Clicks, Answers]:
         """Return the log and its bias."""
-        rows = (self.columns[name] for name in PER_ROW)
-        clicks = Clicks.of_rows(self._plain().without_labels(), *rows, self.columns.get("session"))
+        row, position, clicked, impressions = (self.columns[name] for name in PER_ROW)
+        rows = row, position, clicked, impressions, self.columns.get("session")
+        clicks = Clicks.of_rows(self._plain().without_labels(), *rows)
         clicks.__dict__["n_sessions"] = self.columns["n_sessions"]
         return clicks, Answers(self.labels, self.columns["worth"])
 

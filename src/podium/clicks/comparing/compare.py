@@ -170,8 +170,13 @@ def _with_features(clicks: Clicks, candidates: Queries | None) -> tuple[Clicks, 
     queries = clicks.queries
     if queries.n_features == 0:
         raise ValueError("the log has no features to learn from: clicks.with_features(queries) looks them up by id")
-    if candidates is not None and candidates.n_features != queries.n_features:
-        raise ValueError(f"candidates have {candidates.n_features} features, and the log {queries.n_features}")
+    if candidates is not None:
+        names = queries.feature_names, candidates.feature_names
+        if candidates.n_features != queries.n_features or (None not in names and len(set(names)) > 1):
+            raise ValueError(
+                "candidates must have the features of the log, in the same order: clicks.with_features(candidates) "
+                "gives the log those of its documents"
+            )
     if queries.document_ids is None:
         columns = clicks.row, clicks.position, clicks.clicks, clicks.impressions, clicks.session
         numbered = queries.with_document_ids([f"row {row}" for row in range(queries.n_documents)])
