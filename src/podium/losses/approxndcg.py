@@ -23,10 +23,11 @@ from podium.core.parameters import count, number
 from podium.losses.base import Array, Derivatives, LabeledLists, Loss, OneList, njit, own
 from podium.losses.lambdarank import gain_shares
 from podium.metrics.gains import LN2
-from podium.numerics.elementary import FAST, exp, log
-from podium.numerics.pairs.worths import REACH, fill_worth, padded, padded_stop
+from podium.numerics.elementary import FAST, log
+from podium.numerics.pairs.smooth_ranks import add_ranks, add_slopes, add_slopes_and_sizes
 from podium.numerics.random import uniform
 from podium.numerics.sorting import descending
+from podium.numerics.tiles import keep, rounded_up, unowned
 
 __all__ = ["ApproxNDCGLoss"]
 
@@ -149,54 +150,44 @@ def _gumbel(stream: Array) -> float:
     return -math.log(-math.log(uniform(stream) + 2.0**-54))  # never the logarithm of 0
 
 
-@njit(fastmath=FAST, error_model="numpy")
+@njit(error_model="numpy")
 def _add_smooth_metric(
     scores: Array, shares: Array, settings: ApproxSettings, factor: float, out: Derivatives
 ) -> float:
     """Return ``factor`` times the loss; add its derivatives."""
-    n, number, wanted = len(scores), scores.dtype.type, len(out.curvature) > 0
+    n, size, number = len(scores), rounded_up(len(scores)), scores.dtype.type
     order = np.empty(n, np.uint32)
     descending(scores, order)
-    s, worth, ranks, pulls = padded(n, scores), padded(n, scores), padded(n, scores), padded(n, scores)
-    slopes, bends = padded(n, scores), padded(n, scores)
+    room = np.zeros((8, size), scores.dtype)
+    s, worth, share, pulls, above, below, sizes_above, sizes_below = (
+        *(room[0], room[1], room[2], room[3]),
+        *(room[4], room[5], room[6], room[7]),
+    )
     for r in range(n):
         s[r] = scores[order[r]]
-    rows = _rows_with_ties(s[:n], settings.rows)
-    _count_ranks(s[:n], rows, ranks)
-    steepness, reference = number(settings.steepness), number(np.inf)
-    for r in range(min(rows, n - 1)):
-        first, stop = r + 1, padded_stop(r + 1, n)
-        if steepness * (reference - s[r]) > REACH:
-            reference = s[r]
-            fill_worth(s[first:n], reference, steepness, worth[first:n])
-        ahead = exp(steepness * (reference - s[r]))
-        ranks[r] += _rank_against(ahead, worth[first:stop], ranks[first:stop])
-    value = 0.0
+        share[r] = shares[order[r]]
+    steepness, rows = number(settings.steepness), _rows_with_ties(s[:n], settings.rows)
+    above[:] = 1.0
+    _count_ranks(s[:n], rows, above)
+    last = min(rows, n - 1)
+    add_ranks(s, n, last, steepness, worth, unowned((size, above, below)))
+    for r in range(size):
+        above[r] += below[r]
+    value = _reciprocals(share, above, pulls) if settings.is_mrr else _discounts(share, above, pulls)
+    above[:] = 0.0
+    below[:] = 0.0
+    tables = unowned((pulls, above, below, sizes_above, sizes_below))
+    if len(out.curvature) == 0:
+        add_slopes(s, n, last, steepness, worth, tables)
+    else:
+        add_slopes_and_sizes(s, n, last, steepness, worth, tables)
     for r in range(n):
-        share, rank = shares[order[r]], float(ranks[r])
-        if settings.is_mrr:
-            value -= share / rank
-            pulls[r] = share / (rank * rank)
-        else:
-            logarithm = log(1.0 + rank)
-            value -= share * LN2 / logarithm
-            pulls[r] = share * LN2 / (logarithm * logarithm * (1.0 + rank))
-    reference = number(np.inf)
-    for r in range(min(rows, n - 1)):
-        first, stop = r + 1, padded_stop(r + 1, n)
-        if steepness * (reference - s[r]) > REACH:
-            reference = s[r]
-            fill_worth(s[first:n], reference, steepness, worth[first:n])
-        ahead = exp(steepness * (reference - s[r]))
-        below = worth[first:stop], pulls[first:stop]
-        slope, bend = _pull_against(ahead, pulls[r], below, slopes[first:stop], bends[first:stop], wanted)
-        slopes[r] += slope
-        bends[r] += bend
-    for r in range(n):
-        out.gradient[order[r]] += number(factor * settings.steepness) * slopes[r]
+        out.gradient[order[r]] += number(factor * settings.steepness) * (above[r] + below[r])
     for r in range(len(out.curvature)):
-        out.curvature[order[r]] += number(factor * settings.steepness * settings.steepness) * bends[r]
-    return factor * value
+        size_of_terms = sizes_above[r] + sizes_below[r]
+        out.curvature[order[r]] += number(factor * settings.steepness * settings.steepness) * size_of_terms
+    keep(room)
+    return -factor * value
 
 
 @njit(error_model="numpy")
@@ -209,48 +200,42 @@ def _rows_with_ties(s: Array, rows: int) -> int:
 
 @njit(error_model="numpy")
 def _count_ranks(s: Array, rows: int, ranks: Array) -> None:
-    """Write 1 plus the number of documents above, of those after the first ``rows`` places; tied ones count half."""
-    for r in range(rows):
-        ranks[r] = 1.0
+    """Add the number of documents above, of those after the first ``rows`` places; tied ones count half."""
     first = rows
     while first < len(s):
         stop = first + 1
         while stop < len(s) and s[stop] == s[first]:
             stop += 1
         for r in range(first, stop):
-            ranks[r] = 1.0 + (first - rows) + 0.5 * (stop - first - 1)
+            ranks[r] += (first - rows) + 0.5 * (stop - first - 1)
         first = stop
 
 
-@njit(fastmath=FAST, error_model="numpy")
-def _rank_against(ahead: float, worth: Array, ranks: Array) -> float:
-    """Compare a document with all those below it: add to their ranks, return what is added to its own."""
-    one, total = worth.dtype.type(1), worth.dtype.type(0)
-    for t in range(len(worth)):
-        u = worth[t] * ahead  # e^−lead
-        p = one / (one + u)
-        ranks[t] += p
-        total += u * p
-    return total
+# Sums are in loops that write nothing: see listnet.
 
 
 @njit(fastmath=FAST, error_model="numpy")
-def _pull_against(
-    ahead: float, pull: float, below: tuple[Array, Array], slopes: Array, bends: Array, wanted: bool
-) -> tuple[float, float]:
-    """Do the same for the derivatives, T times and T² times as large."""
-    worth, pulls = below
-    one, slope, bend = worth.dtype.type(1), worth.dtype.type(0), worth.dtype.type(0)
-    for t in range(len(worth)):
-        u = worth[t] * ahead
-        p = one / (one + u)
-        change = (pulls[t] - pull) * (u * p * p)
-        slope += change
-        slopes[t] -= change
-        if wanted:
-            bend += abs(change)
-            bends[t] += abs(change)
-    return slope, bend
+def _reciprocals(share: Array, ranks: Array, pulls: Array) -> float:
+    """Return Σ share / r̂, and write minus its derivatives with respect to the ranks."""
+    for r in range(len(share)):
+        pulls[r] = share[r] / ranks[r]
+    value = pulls.sum()
+    for r in range(len(share)):
+        pulls[r] /= ranks[r]
+    return value
+
+
+@njit(fastmath=FAST, error_model="numpy")
+def _discounts(share: Array, ranks: Array, pulls: Array) -> float:
+    """Return Σ share / log2(1 + r̂), and write minus its derivatives with respect to the ranks."""
+    number = share.dtype.type
+    for r in range(len(share)):
+        ranks[r] += number(1)
+        pulls[r] = number(LN2) * share[r] / log(ranks[r])
+    value = pulls.sum()
+    for r in range(len(share)):
+        pulls[r] /= ranks[r] * log(ranks[r])
+    return value
 
 
 ApproxNDCGLoss.kernel = approximate

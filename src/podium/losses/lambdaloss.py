@@ -12,9 +12,7 @@ with gains G = 2^y − 1 over the ideal DCG, discounts d(r) = 1 / log2(1 + r) an
     ndcg2++     y_i > y_j      (G_i − G_j) (ρ_ij + μ δ_ij),          ρ_ij = |d(r_i) − d(r_j)|
 
 Ranks are those of the scores, and weights that depend on them are held fixed in the gradient. Where scores are equal,
-the weight of a pair is its mean over all orders of the tied documents. With C(k) = d(1) + … + d(k), the mean of δ
-over places [a, b) and later places [c, e) is (C(c − a) − C(c − b) − C(e − a) + C(e − b)) / ((b − a)(e − c)), and
-2 (m − C(m)) / (m (m − 1)) over the pairs of m tied documents: both sums telescope.
+the weight of a pair is its mean over all orders of the tied documents (:mod:`podium.losses.lambdaloss_weights`).
 
 Wang, Li, Golbandi, Bendersky and Najork, "The LambdaLoss framework for ranking metric optimization", CIKM 2018.
 """
@@ -26,11 +24,28 @@ import numpy as np
 from podium.core.parameters import choice, number
 from podium.losses.approxndcg import says_something
 from podium.losses.base import Array, Derivatives, LabeledLists, Loss, OneList, njit, own
+from podium.losses.lambdaloss_weights import discounts_up_to, fill_four, places_of
 from podium.losses.lambdarank import gain_shares
 from podium.metrics.gains import LN2
-from podium.numerics.elementary import FAST, exp, log1p_unit
-from podium.numerics.pairs.worths import REACH, fill_worth, padded, padded_stop
+from podium.numerics.elementary import log1p_unit
+from podium.numerics.pairs.blocks import Four, over_blocks, present
 from podium.numerics.sorting import descending
+from podium.numerics.tiles import (
+    MOST,
+    ROWS,
+    add_over_columns,
+    beyond,
+    four_before,
+    four_of,
+    keep,
+    load,
+    over_rows,
+    rounded_up,
+    rows,
+    store,
+    unowned,
+    width,
+)
 
 __all__ = ["LambdaLoss"]
 
@@ -88,11 +103,12 @@ class LambdaLoss(Loss, has_curvature=True, keeps_float32=True, visits_pairs=True
     def prepare(self, data: LabeledLists) -> tuple[Any, ...]:
         single = self.kind in ("arp1", "ndcg1")
         labels = np.maximum(data.labels, 0.0) * says_something(data) if single else data.labels
-        discounts = 1.0 / np.log2(2.0 + np.arange(data.longest + 1))
-        values = labels if self._of_labels else gain_shares(labels, data.offsets, discounts)
         rho, delta = {"ndcg2": (0.0, 1.0), "ndcg2++": (1.0, float(self.mu))}.get(self.kind, (0.0, 0.0))
-        settings = PairWeights(single, self.kind == "ndcg1", rho, delta)
-        return values, discounts, np.concatenate(([0.0], np.cumsum(discounts))), settings
+        tables = discounts_up_to(data.longest, rho, delta)
+        values = labels if self._of_labels else gain_shares(labels, data.offsets, tables.of_rank)
+        if not single:
+            values = _above_the_least(values, data)
+        return values, tables, PairWeights(single, self.kind == "ndcg1", rho != 0.0 or delta != 0.0)
 
 
 class PairWeights(NamedTuple):
@@ -102,155 +118,92 @@ class PairWeights(NamedTuple):
     """Is the weight that of one document, in pairs with all others, rather than a difference of two?"""
     discounted: bool
     """Is a document's weight multiplied by the discount of its place?"""
-    rho: float
-    delta: float
-    """Factors of ρ and δ; without either, pairs count alike."""
+    ranked: bool
+    """Is it multiplied by a function of the places of both?"""
 
 
-@njit(fastmath=FAST, error_model="numpy")
+def _above_the_least(values: Array, data: LabeledLists) -> Array:
+    """Return by how much values are above the least of their list: what matters is differences."""
+    sizes = data.sizes[data.sizes > 0]
+    return values - np.repeat(np.minimum.reduceat(values, data.offsets[:-1][data.sizes > 0]), sizes)
+
+
+@njit(error_model="numpy")
 def lambdaloss(given: OneList, prepared: Any, out: Derivatives) -> float:
-    all_values, discounts, cumulative, settings = prepared
+    all_values, tables, settings = prepared
     scores, values = given.scores, own(all_values, given)
-    n, number, wanted = len(scores), scores.dtype.type, len(out.curvature) > 0
+    n, size, number = len(scores), rounded_up(len(scores)), scores.dtype.type
     order = np.empty(n, np.uint32)
     descending(scores, order)
-    s, v, worth, weight = padded(n, scores), padded(n, scores), padded(n, scores), padded(n, scores)
-    slopes, bends = padded(n, scores), padded(n, scores)
+    room = np.zeros((8 + ROWS, size), scores.dtype)
+    s, worth, v = room[0], room[1], room[2]
     for r in range(n):
         s[r] = scores[order[r]]
         v[r] = values[order[r]]
-    ends = _tied_until(s[:n])
-    shared = _mean_discounts(discounts, ends)
+    places = places_of(s, n, tables)
     if settings.discounted:
         for r in range(n):
-            v[r] *= shared[r]
-    ties = ends, _tied_places(ends), shared
-    ranked = settings.rho != 0.0 or settings.delta != 0.0
-    weight[:n] = 1.0
-    differences = number(0.0 if settings.single else 1.0)
-    value, reference, stop_of_ties = 0.0, number(np.inf), 0
-    for r in range(n - 1):
-        first, stop = r + 1, padded_stop(r + 1, n)
-        if ranked and r == stop_of_ties:
-            _fill_weights(r, ties, (discounts, cumulative), (settings.rho, settings.delta), weight)
-            stop_of_ties = ends[r]
-        if reference - s[r] > REACH:
-            reference = s[r]
-            fill_worth(s[first:n], reference, number(1), worth[first:n])
-        document = s[r], exp(reference - s[r]), v[r], differences
-        below = s[first:stop], worth[first:stop], v[first:stop], weight[first:stop]
-        sums = _row(document, below, slopes[first:stop], bends[first:stop], wanted)
-        value += sums[0]
-        slopes[r] += sums[1]
-        bends[r] += sums[2]
-    scale = number(1.0 / LN2)
+            v[r] *= places.discounts[r]
+    weights = room[8], room[9], room[10], room[11]
+    room[8:] = 1.0
+    sums = loss, above, below, bends_above, bends_below = room[3], room[4], room[5], room[6], room[7]
+    pairs = n, size, number(0.0 if settings.single else 1.0), settings.ranked, len(places.starts) > 0
+    of_pairs = pairs, unowned(s), unowned(v), unowned(weights), unowned(sums), unowned(places), unowned(tables)
+    if len(out.curvature) == 0:
+        _add_pairs(s, n, n - 1, number(1), worth, of_pairs)
+    else:
+        _add_curved_pairs(s, n, n - 1, number(1), worth, of_pairs)
+    scale, value = number(1.0 / LN2), 0.0
     for r in range(n):
-        out.gradient[order[r]] = scale * slopes[r]
+        value += loss[r]
+        out.gradient[order[r]] = scale * (above[r] - below[r])
     for r in range(len(out.curvature)):
-        out.curvature[order[r]] = scale * bends[r]
+        out.curvature[order[r]] = scale * (bends_above[r] + bends_below[r])
+    keep((room, places))
     return value / LN2
 
 
-@njit(error_model="numpy")
-def _tied_until(s: Array) -> Array:
-    """Return (n,) where the run of equal scores that a place is in ends."""
-    ends = np.empty(len(s), np.int64)
-    end = len(s)
-    for r in range(len(s) - 1, -1, -1):
-        if r + 1 < len(s) and s[r] != s[r + 1]:
-            end = r + 1
-        ends[r] = end
-    return ends
+CURVED = True
+"""Are second derivatives wanted?"""
 
 
-@njit(error_model="numpy")
-def _mean_discounts(discounts: Array, ends: Array) -> Array:
-    """Return (n,) the discount of each place, its mean over the places of tied documents."""
-    shared = np.empty(len(ends))
-    a = 0
-    while a < len(ends):
-        b = ends[a]
-        shared[a:b] = discounts[a:b].sum() / (b - a)
-        a = b
-    return shared
-
-
-@njit(error_model="numpy")
-def _tied_places(ends: Array) -> Array:
-    """Return where runs of more than one document begin."""
-    starts = np.empty(len(ends) // 2, np.int64)
-    n_runs, a = 0, 0
-    while a < len(ends):
-        if ends[a] - a > 1:
-            starts[n_runs] = a
-            n_runs += 1
-        a = ends[a]
-    return starts[:n_runs]
-
-
-@njit(error_model="numpy")
-def _fill_weights(
-    a: int, ties: tuple[Array, Array, Array], tables: tuple[Array, Array], factors: tuple[float, float], weight: Array
-) -> None:
-    """Write ρ and δ, times their factors, of the documents tied at place ``a`` with each other and with those below."""
-    ends, starts, shared = ties
-    discounts, cumulative = tables
-    rho, delta = factors
-    n, b = len(ends), ends[a]
-    m = b - a
-    if m == 1:
-        # As if nobody below were tied: d at distance t + 1, minus d at t + 2.
-        behind, lower, here = weight[b:n], shared[b:n], shared[a]
-        near, far = discounts[: n - b], discounts[1 : n - b + 1]
-        for t in range(len(behind)):
-            behind[t] = rho * (here - lower[t]) + delta * (near[t] - far[t])
-        for k in range(len(starts)):
-            if starts[k] > a:
-                _fill_run(a, b, starts[k], ends[starts[k]], shared, cumulative, factors, weight)
-        return
-    within = 0.0  # Σ (d_p − d_q) over the pairs p before q
-    for p in range(m):
-        within += discounts[a + p] * (m - 1 - 2 * p)
-    weight[a:b] = (rho * within + delta * (m - cumulative[m])) * 2.0 / (m * (m - 1.0))
-    c = b
-    while c < n:
-        _fill_run(a, b, c, ends[c], shared, cumulative, factors, weight)
-        c = ends[c]
-
-
-@njit(error_model="numpy")
-def _fill_run(
-    a: int, b: int, c: int, e: int, shared: Array, cumulative: Array, factors: tuple[float, float], weight: Array
-) -> None:
-    """Write the mean weight of pairs of a place in [a, b) and one in [c, e)."""
-    rho, delta = factors
-    apart = (cumulative[c - a] - cumulative[c - b]) - (cumulative[e - a] - cumulative[e - b])
-    weight[c:e] = rho * (shared[a] - shared[c]) + delta * apart / ((b - a) * (e - c))
-
-
-@njit(fastmath=FAST, error_model="numpy")
-def _row(
-    document: tuple[float, ...], below: tuple[Array, ...], slopes: Array, bends: Array, wanted: bool
-) -> tuple[float, float, float]:
-    """Compare a document with all those below it: return the sums of the loss and of its slope and curvature in s_r."""
-    s_r, ahead, v_r, differences = document
-    s, worth, v, weight = below
-    zero, one = s.dtype.type(0), s.dtype.type(1)
-    loss = slope = bend = zero
-    for t in range(len(s)):
-        u = worth[t] * ahead  # e^−lead
-        p = one / (one + u)
-        down = max(v_r - differences * v[t], zero) * weight[t]  # of the present order
-        up = max(v[t] - differences * v_r, zero) * weight[t]  # of the opposite one
-        loss += (down + up) * log1p_unit(u) + up * (s_r - s[t])
+@njit(fastmath={"contract"}, error_model="numpy", forceinline=True)
+def _pairs_of_block(first: int, stop: int, ahead: Four, worth: Array, tables: tuple[Any, ...]) -> None:
+    """Compare four documents with all below them; add the losses, by the better placed, and the derivatives."""
+    (n, size, difference, ranked, tied), s, v, weights, sums, places, discounts = tables
+    losses, from_above, from_below, bends_above, bends_below = sums
+    if ranked and tied:
+        fill_four(first, n, ahead, places, discounts, weights)
+    w_a, w_b, w_c, w_d = weights
+    start, ahead_of, there = first // width(s) * width(s), rows(*ahead), present(ahead)
+    score, value, rho = four_of(s, first), four_of(v, first), four_of(places.rho, first)
+    below, loss, slope, bend = beyond(there, first - start), 0.0 * there, 0.0 * there, 0.0 * there
+    for t in range(start, size, width(s)):
+        if ranked and not tied:
+            weight = (rho - load(places.rho, t)) + four_before(places.delta, MOST - 1 + t - first)
+        else:
+            weight = rows(load(w_a, t), load(w_b, t), load(w_c, t), load(w_d, t))
+        weight *= below
+        lower = load(v, t)
+        u = min(ahead_of * load(worth, t), 1.0)  # e^−lead
+        p = 1.0 / (u + 1.0)
+        down = max(value - difference * lower, 0.0) * weight  # of the present order
+        up = max(lower - difference * value, 0.0) * weight  # of the opposite one
+        loss += (down + up) * log1p_unit(u) + up * (score - load(s, t))
         change = p * (down * u - up)
-        slope -= change
-        slopes[t] += change
-        if wanted:
+        store(from_above, t, load(from_above, t) + over_rows(change))
+        slope += change
+        if CURVED:
             curve = (down + up) * (u * p * p)
+            store(bends_above, t, load(bends_above, t) + over_rows(curve))
             bend += curve
-            bends[t] += curve
-    return loss, slope, bend
+        below = there  # all documents of later vectors are
+    add_over_columns(losses, first, loss)
+    add_over_columns(from_below, first, slope)
+    if CURVED:
+        add_over_columns(bends_below, first, bend)
 
 
+_add_curved_pairs = over_blocks(_pairs_of_block)
+_add_pairs = over_blocks(_pairs_of_block, CURVED=False)
 LambdaLoss.kernel = lambdaloss
