@@ -9,9 +9,9 @@ from scipy.optimize import minimize_scalar
 from scipy.special import gammaln
 
 import podium
-from podium import Clicks
+from podium import Clicks, Queries
 from podium.clicks import PositionBias, load_bias, simulate
-from podium.clicks.attraction import Attraction
+from podium.clicks.attraction import Attraction, compared_within
 from podium.clicks.cells import Cells
 from podium.clicks.em import climb
 from podium.clicks.swaps import swap_propensities
@@ -194,6 +194,32 @@ def test_means_follow_the_features():
     missing = features.copy()
     missing[::7, 0] = np.nan
     assert np.isfinite(prior.means(missing)).all()
+
+
+def test_features_are_compared_within_queries_by_hand():
+    features = [[1.0, np.nan], [3.0, 5.0], [10.0, np.inf]]
+    compared = compared_within(Queries(features, sizes=[2, 0, 1]))
+    np.testing.assert_array_equal(compared, [[-1, np.nan, 2, 5], [1, 0, 2, 5], [0, np.nan, 10, np.nan]])
+    wide = Queries(np.arange(602.0).reshape(2, 301) ** 2, sizes=[2])
+    assert compared_within(wide).shape == (2, 301)
+    none = Queries(np.empty((3, 0)), sizes=[3])
+    assert compared_within(none) is none.features
+
+
+def test_what_sets_queries_apart_does_not_hide_what_sets_their_documents_apart():
+    rng = np.random.default_rng(0)
+    query = np.repeat(np.arange(200), 20)
+    apart = rng.normal(size=(4000, 1))
+    gamma = 1 / (1 + np.exp(1 - apart[:, 0]))
+    looks = np.full(4000, 30.0)
+    clicks = rng.binomial(30, gamma).astype(float)
+    queries = Queries(apart + 5 * rng.normal(size=(200, 1))[query], sizes=[20] * 200)
+    errors = [
+        np.sqrt(((Attraction.fit(x, clicks, looks).means(x) - gamma) ** 2).mean())
+        for x in (queries.features, compared_within(queries))
+    ]
+    # The documents' own part, less its mean over twenty of them, is nearly the truth.
+    assert errors[1] < 0.06 < 0.15 < errors[0]
 
 
 def test_attractiveness_is_near_the_truth(simulated):

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.stats import poisson
 
 from podium.data.queries import Queries
 from podium.losses import DrawnLabels, FunctionLoss, LambdaRankLoss, ListNetLoss, Loss, PMOPLoss, RegressionLoss
@@ -78,6 +79,34 @@ def test_each_document_is_relevant_in_its_share_of_the_draws_and_draws_are_indep
     np.testing.assert_allclose(single.mean(axis=0), CHANCES, atol=error)
     both = single.T @ single / len(single)
     np.testing.assert_allclose(both - np.diag(np.diag(both)), np.outer(CHANCES, CHANCES) * (1 - np.eye(4)), atol=error)
+
+
+def test_numbers_of_clicks_have_a_poisson_distribution() -> None:
+    loss = DrawnLabels(ListNetLoss(), looks=8, highest=2.0)
+    chances = np.array([0.9, 0.3, 0.05, 0.0, 1.0])
+    labels = np.stack([drawn_labels(loss, chances, [0, 5], epoch, 16) for epoch in range(2000)])
+    clicks = labels * 8 / 2.0
+    np.testing.assert_allclose(clicks, np.rint(clicks), atol=1e-12)
+    # Of 16 draws one is from each sixteenth of the distribution: their mean hardly varies.
+    np.testing.assert_allclose(labels.mean(axis=(0, 1)), 2.0 * chances, rtol=0.005)
+    assert labels.mean(axis=1).std(axis=0).max() < 0.5 * (labels[:, 0].std(axis=0) / 4).max()
+    single = np.rint(clicks[:, 7]).astype(int)
+    for i, chance in enumerate(chances):
+        expected = poisson.pmf(np.arange(8), 8 * chance)
+        shares = np.bincount(single[:, i], minlength=8)[:8] / len(single)
+        np.testing.assert_allclose(shares, expected, atol=4 * 0.5 / np.sqrt(len(single)))
+    together = np.corrcoef(single[:, [0, 1, 2, 4]].T)
+    assert np.abs(together - np.eye(4)).max() < 4 / np.sqrt(len(single))
+
+
+def test_with_one_document_ahead_many_looks_are_the_likelihood_of_its_order() -> None:
+    # Documents that are never clicked, and one that nearly always is: the partition is certain.
+    scores, chances = np.array([0.5, -0.2, 0.1]), np.array([1.0, 0.0, 0.0])
+    drawn = DrawnLabels(PMOPLoss(), looks=200).value_and_gradient(scores, chances, [0, 3])
+    plain = PMOPLoss().value_and_gradient(scores, [1, 0, 0], [0, 3])
+    np.testing.assert_allclose(drawn.d_scores, plain.d_scores, rtol=1e-12)
+    with pytest.raises(ValueError, match="looks must be"):
+        DrawnLabels(PMOPLoss(), looks=0).bind([1.0], [0, 1])
 
 
 def test_draws_go_by_the_number_of_the_query_and_are_fresh_in_each_epoch() -> None:
