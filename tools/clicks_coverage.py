@@ -1,20 +1,23 @@
 """Whether intervals from logs of clicks cover what they estimate, and tests by interleaving keep their level.
 
-    python tools/clicks_coverage.py [--logs 500] [--tests 2000] [--only coverage] [--page PAGE]
+    python tools/clicks_coverage.py [--logs 500] [--tests 2000] [--only coverage] [--out FOLDER] [--page PAGE]
 
 Clicks are simulated on synthetic lists, so that the truth is known. Each table is printed and, with --page, written
-between its two markers of the page.
+between its two markers of the page. Results are stored in FOLDER as they come, those of logs fifty at a time: after an
+interruption, the same command resumes.
 """
 
 from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache, partial
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from ratings_studies import ROOT, Store
 
 import podium
 from podium.clicks import InterleavingResult, evaluate, interleave, plan, simulate
@@ -24,6 +27,8 @@ METRIC = "dcg@10"
 RANKINGS = (1, 2)
 """Features by which the two rankings that are judged rank; the log shows a third."""
 ALL_QUERIES = 20_000
+AT_A_TIME = 50
+"""Logs whose outcomes are stored together."""
 
 
 class Design(NamedTuple):
@@ -64,16 +69,29 @@ class Covered(NamedTuple):
     width: float
 
 
+@cache
 def lists(n_queries: int) -> podium.Queries:
     """Return lists of about ten documents."""
     return podium.make_queries(n_queries=n_queries, n_documents=10, n_features=5, random_state=11)
 
 
-def covered(design: Design, n_logs: int, of: podium.Queries) -> dict[str, Covered]:
+def covered(design: Design, n_logs: int, of: podium.Queries, store: Store) -> dict[str, Covered]:
     """Return by estimator how often intervals cover the truth, of one ranking and of the difference of two."""
+    found: dict[str, list[tuple[float, ...]]] = {name: [] for name in design.estimators}
+    for start in range(0, n_logs, AT_A_TIME):
+        stop = min(start + AT_A_TIME, n_logs)
+        key = "-".join(("coverage", *design.name.replace(",", "").split(), str(len(of)), str(start), str(stop)))
+        part = store.get(key, partial(outcomes, design, range(start, stop), of))
+        for name in design.estimators:
+            found[name] += part[name]
+    return {name: _summary(np.array(values)) for name, values in found.items()}
+
+
+def outcomes(design: Design, seeds: range, of: podium.Queries) -> dict[str, list[tuple[float, ...]]]:
+    """Return by estimator what came out of the logs with these seeds."""
     whole = np.array([_true_values(of, feature) for feature in RANKINGS]).mean(axis=1)
     found: dict[str, list[tuple[float, ...]]] = {name: [] for name in design.estimators}
-    for seed in range(n_logs):
+    for seed in seeds:
         chosen = np.arange(design.n_queries)
         if design.drawn:
             chosen = np.random.default_rng((1, seed)).choice(len(of), design.n_queries, replace=False)
@@ -91,9 +109,9 @@ def covered(design: Design, n_logs: int, of: podium.Queries) -> dict[str, Covere
         )
         # The truth of fixed queries counts each as often as it was asked.
         truth = whole if design.drawn else _means_over_sessions(queries, log)
-        for name, outcomes in found.items():
-            outcomes.append(_outcome(log, design, name, truth))
-    return {name: _summary(np.array(outcomes)) for name, outcomes in found.items()}
+        for name, values in found.items():
+            values.append(_outcome(log, design, name, truth))
+    return found
 
 
 def _outcome(log: podium.Clicks, design: Design, estimator: str, truth: np.ndarray) -> tuple[float, ...]:
@@ -105,7 +123,8 @@ def _outcome(log: podium.Clicks, design: Design, estimator: str, truth: np.ndarr
     low, high = one.interval[METRIC]
     lowest, highest = one.compare(other, METRIC).interval
     apart = truth[0] - truth[1]
-    return low <= truth[0] <= high, lowest <= apart <= highest, one.mean[METRIC] - truth[0], high - low
+    covers = low <= truth[0] <= high, lowest <= apart <= highest
+    return tuple(float(value) for value in (*covers, one.mean[METRIC] - truth[0], high - low))
 
 
 def _summary(outcomes: np.ndarray) -> Covered:
@@ -127,13 +146,13 @@ def _means_over_sessions(queries: podium.Queries, log: podium.Clicks) -> np.ndar
     return np.array([np.average(_true_values(queries, j)[logged], weights=log.n_sessions) for j in RANKINGS])
 
 
-def coverage_table(n_logs: int) -> Iterator[str]:
+def coverage_table(n_logs: int, store: Store) -> Iterator[str]:
     """Yield the lines of the table of coverages."""
     yield f"| logs | estimator, interval by | coverage of {METRIC} | of a difference | bias ÷ its error | mean width |"
     yield "|---|---|---:|---:|---:|---:|"
     of = lists(ALL_QUERIES)
     for design in DESIGNS:
-        for estimator, found in covered(design, n_logs, of).items():
+        for estimator, found in covered(design, n_logs, of, store).items():
             yield (
                 f"| {design.name}: {design.n_queries} queries, {design.sessions:,} sessions | {estimator}, "
                 f"{design.interval} | {found.coverage:.3f} | {found.coverage_of_difference:.3f} | "
@@ -170,47 +189,65 @@ def a_a_tests(method: str, n_tests: int, n_decided: int, seed: int) -> list[Inte
     return results
 
 
-def level_table(n_tests: int) -> Iterator[str]:
+def level_table(n_tests: int, store: Store) -> Iterator[str]:
     """Yield the lines of the table of A/A tests."""
     yield "| equal rankings, 1,000 decided sessions | tests | share with p ≤ .05 |"
     yield "|---|---:|---:|"
     for method in ("team-draft", "probabilistic"):
-        found = [result.p_value <= 0.05 for result in a_a_tests(method, n_tests, 1000, seed=3)]
-        yield f"| {method} | {n_tests:,} | {np.mean(found):.4f} |"
+        share = store.get(f"level-{method}-{n_tests}", partial(share_significant, method, n_tests))
+        yield f"| {method} | {n_tests:,} | {share:.4f} |"
 
 
-def power_table(n_tests: int) -> Iterator[str]:
+def share_significant(method: str, n_tests: int) -> float:
+    """Return the share of tests of equal rankings, with 1,000 decided sessions each, that are significant."""
+    return float(np.mean([result.p_value <= 0.05 for result in a_a_tests(method, n_tests, 1000, seed=3)]))
+
+
+PLANS = ((0.2, 0.8), (0.1, 0.8), (0.05, 0.8), (0.05, 0.9), (0.02, 0.8), (0.02, 0.95), (0.01, 0.5))
+"""Differences, and powers to detect them with."""
+
+
+def power_table(n_tests: int, store: Store) -> Iterator[str]:
     """Yield the lines of the table of planned and met powers."""
     yield "| share of wins − ½ | planned power | decided sessions | power met |"
     yield "|---:|---:|---:|---:|"
+    for (difference, power), met in zip(PLANS, store.get(f"power-{n_tests}", partial(powers, n_tests)), strict=True):
+        yield f"| {difference} | {power} | {plan(difference, power):,} | {met:.3f} |"
+
+
+def powers(n_tests: int) -> list[float]:
+    """Return the share of significant tests for each plan."""
     generator = np.random.default_rng(4)
-    for difference, power in ((0.2, 0.8), (0.1, 0.8), (0.05, 0.8), (0.05, 0.9), (0.02, 0.8), (0.02, 0.95), (0.01, 0.5)):
+    met = []
+    for difference, power in PLANS:
         n = plan(difference, power)
         wins = generator.binomial(n, 0.5 + difference, n_tests)
-        met = np.mean([InterleavingResult(int(w), n - int(w), 0).p_value <= 0.05 for w in wins])
-        yield f"| {difference} | {power} | {n:,} | {met:.3f} |"
+        met.append(np.mean([InterleavingResult(int(w), n - int(w), 0).p_value <= 0.05 for w in wins]).item())
+    return met
 
 
-TABLES: dict[str, Callable[[int], Iterator[str]]] = {
+TABLES: dict[str, Callable[[int, Store], Iterator[str]]] = {
     "coverage": coverage_table,
     "level": level_table,
     "power": power_table,
 }
 
 
-def main() -> None:
+def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--logs", type=int, default=500, help="logs per row")
     parser.add_argument("--tests", type=int, default=2000, help="tests by interleaving per row")
     parser.add_argument("--only", choices=[*TABLES], help="one of the tables")
+    parser.add_argument("--out", type=Path, default=ROOT / "podium-runs" / "clicks-coverage", help="folder of results")
     parser.add_argument("--page", type=Path, help="page to write the tables into")
-    options = parser.parse_args()
+    options = parser.parse_args(argv)
+    store = Store(options.out)
     numbers = {"coverage": options.logs, "level": options.tests, "power": 10 * options.tests}
     for name, table in TABLES.items():
         if options.only not in (None, name):
             continue
         start, lines = time.monotonic(), []
-        for line in table(numbers[name]):
+        for line in table(numbers[name], store):
             print(line, flush=True)
             lines.append(line)
         print(f"{time.monotonic() - start:.0f} s\n", flush=True)
