@@ -35,9 +35,9 @@ def ask(
     """Choose the documents whose judgment would tell most about which of two rankings is better, or about one.
 
     What a ranking is worth is M = Σ_q w_q Σ_i λ(rank_i) γ_i with w_q the share of the query's sessions, λ the metric's
-    weight of ranks, and γ_i the document's attractiveness, of which clicks tell the mean and the deviation σ_i (its
-    clicks over its looks, shrunk to a regression on features; documents that were never shown have the regression's).
-    A judgment makes γ_i known. Of two rankings it takes
+    weight of ranks, and γ_i the document's attractiveness, of which clicks tell the mean and the deviation σ_i: given
+    its clicks and expected looks, and how attractive documents are of which a regression on features says the same,
+    which is all that is known of documents never shown. A judgment makes γ_i known. Of two rankings it takes
 
         w_q² (λ(rank_i of one) − λ(rank_i of the other))² σ_i²
 
@@ -79,11 +79,11 @@ def ask(
     >>> log = podium.clicks.simulate(queries, queries.features[:, 0], sessions=2000, random_state=0)
     >>> one, other = (log.queries.features[:, j] for j in (1, 2))
     >>> print(podium.clicks.ask(one, log, n=2, against=other, bias=log.truth))
-    difference of dcg@10, by clicks: -0.0744 ± 0.0136; the first ranking is better with probability 0.00
-    with 2 more judgments: ± 0.0130
+    difference of dcg@10, by clicks: -0.0767 ± 0.0136; the first ranking is better with probability 0.00
+    with 2 more judgments: ± 0.0126
     query  document  rank  against  relevance    worth
-    30     247       1     10       0.71 ± 0.26  5.07 %
-    21     180       11    1        0.26 ± 0.13  4.37 %
+    21     180       11    1        0.23 ± 0.16  6.97 %
+    28     227       1     3        0.50 ± 0.24  6.29 %
     """
     require_count("n", n)
     if not isinstance(clicks, Clicks):

@@ -86,16 +86,6 @@ class Attraction:
         """Return γ̂ of documents with these clicks and looks, in [0, 1]."""
         return np.clip((clicks + self.strength * means) / (looks + self.strength), 0.0, 1.0)
 
-    def variance(self, clicks: np.ndarray, looks: np.ndarray, means: np.ndarray) -> np.ndarray:
-        """Return the variance of γ of documents with these clicks and looks.
-
-        It is that of the gamma distribution, γ̂ / (looks + a), which knows nothing of the end at 1: from ¾ on it is
-        drawn in, to 0 where γ̂ is 1.
-        """
-        mean = self.shrunk(clicks, looks, means)
-        inside = mean * np.minimum(1.0, 4.0 * (1.0 - mean))
-        return np.asarray(np.minimum(inside / (looks + self.strength), mean * (1.0 - mean)))
-
 
 def _strength(clicks: np.ndarray, looks: np.ndarray, means: np.ndarray) -> float:
     """Return the strength of the largest marginal likelihood."""

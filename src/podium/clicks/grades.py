@@ -1,17 +1,20 @@
-"""Grades of documents that nobody judged, by their clicks, where those of others are known.
+"""How attractive documents are, as a mixture over what documents are: by clicks, or by clicks and grades of some.
 
-A document of grade y is clicked with probability γ_y if it is looked at; E expected looks bring C clicks, which are
-Poisson with mean E γ_y. How frequent grades are depends on what a regression of clicks on features says: documents are
-sorted by its means into bins with shares π of their own. EM finds γ and π from all documents; judged ones have their
-grade, the others are each grade with some probability. Which documents were judged may depend on their clicks: that is
-part of the likelihood, where comparing the clicks of the judged ones of a grade would be wrong. Documents whose clicks
-leave their grade open are those that are asked for.
+A document of attractiveness γ is clicked with probability γ if it is looked at; E expected looks bring C clicks, which
+are Poisson with mean E γ. How frequent values of γ are depends on what a regression of clicks on features says:
+documents are sorted by its means into bins with shares of their own. EM finds the shares from all documents.
+
+Without judgments, γ is one of a grid (a nonparametric prior: relevance has no bell-shaped distribution). With them, a
+document has one of the grades that were given, each with a γ that EM finds, too; judged documents have theirs. Which
+documents were judged may depend on their clicks: that is part of the likelihood, where comparing the clicks of judged
+documents would be wrong, since those whose clicks mislead are the ones whose judgment is asked for.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+_GRID = np.linspace(0.02, 1.0, 25)
 _BINS = 10
 _SUPPOSED = 5.0
 """So many documents with the shares of all are added to each bin."""
@@ -19,47 +22,68 @@ _LOOKS = 2.0
 """So many looks are added to those at documents of each grade, with the clicks that a line between the least and the
 most attractive documents expects."""
 _ROUNDS, _SETTLED = 200, 1e-5
+_ROUNDS_ON_GRID = 60
 _MOST = 20
 """Gains that are told apart; of more, the nearest of so many are taken."""
+
+
+class _Shares:
+    """How frequent the values of γ are in each bin of documents."""
+
+    def __init__(self, means: np.ndarray, start: np.ndarray) -> None:
+        self._bin = np.searchsorted(np.quantile(means, np.arange(1, _BINS) / _BINS), means)
+        self._share = np.tile(start, (_BINS, 1))
+
+    def chances(self, clicks: np.ndarray, looks: np.ndarray, gamma: np.ndarray) -> np.ndarray:
+        """Return how likely each document has each γ."""
+        logarithms = clicks[:, np.newaxis] * np.log(gamma) - looks[:, np.newaxis] * gamma
+        with np.errstate(divide="ignore"):
+            logarithms += np.log(self._share[self._bin])
+        chances = np.exp(logarithms - logarithms.max(axis=1, keepdims=True))
+        return np.asarray(chances / chances.sum(axis=1, keepdims=True))
+
+    def learn(self, chances: np.ndarray) -> None:
+        counts = np.stack([np.bincount(self._bin, column, _BINS) for column in chances.T], axis=1)
+        added = counts + _SUPPOSED * chances.mean(axis=0)
+        self._share = added / added.sum(axis=1, keepdims=True)
+
+
+def by_clicks(clicks: np.ndarray, looks: np.ndarray, means: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the expected attractiveness of each document, and its standard deviation; ``means`` by a regression."""
+    clicks = np.maximum(clicks, 0.0)
+    shares = _Shares(means, np.full(len(_GRID), 1.0 / len(_GRID)))
+    for _ in range(_ROUNDS_ON_GRID):
+        chances = shares.chances(clicks, looks, _GRID)
+        shares.learn(chances)
+    return _moments(chances, _GRID)
 
 
 def by_grades(
     gains: np.ndarray, clicks: np.ndarray, looks: np.ndarray, means: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the expected attractiveness of each document, and its standard deviation.
-
-    ``gains`` are NaN where a document was not judged; ``means`` are those of the regression.
-    """
+    """Return the same where some documents were judged; ``gains`` of the others are NaN."""
     judged = ~np.isnan(gains)
-    kinds = _kinds(gains[judged])
+    kinds = np.unique(np.append(gains[judged], [0.0, 1.0]))  # whether or not a judged document is worth nothing, or 1
+    kinds = kinds if len(kinds) <= _MOST else np.linspace(0.0, 1.0, _MOST)
     clicks = np.maximum(clicks, 0.0)
     known = np.zeros((len(gains), len(kinds)))
     known[judged, np.abs(gains[judged, np.newaxis] - kinds).argmin(axis=1)] = 1.0
-    cuts = np.quantile(means, np.arange(1, _BINS) / _BINS)
-    bins = np.searchsorted(cuts, means)
-    shrunk = (clicks + means) / (looks + 1.0)
-    least, most = np.quantile(shrunk[looks > 0.0], [0.1, 0.99])
+    rates = (clicks + means) / (looks + 1.0)
+    least, most = np.quantile(rates[looks > 0.0], [0.1, 0.99])
     line = least + (most - least) * kinds
-    gamma, share = line, np.tile((known.sum(axis=0) + 1.0) / (judged.sum() + len(kinds)), (_BINS, 1))
+    gamma = np.clip(line, 1e-6, 1.0)
+    shares = _Shares(means, (known.sum(axis=0) + 1.0) / (judged.sum() + len(kinds)))
     for _ in range(_ROUNDS):
-        before = gamma
-        with np.errstate(divide="ignore"):
-            chance = clicks[:, np.newaxis] * np.log(gamma) - looks[:, np.newaxis] * gamma + np.log(share[bins])
-        chance = np.exp(chance - chance.max(axis=1, keepdims=True))
-        chance /= chance.sum(axis=1, keepdims=True)
-        chance[judged] = known[judged]
-        gamma = (clicks @ chance + _LOOKS * line) / (looks @ chance + _LOOKS)
-        gamma = np.clip(np.maximum.accumulate(gamma), 1e-6, 1.0)
-        overall = chance.mean(axis=0)
-        counts = np.stack([np.bincount(bins, column, _BINS) for column in chance.T], axis=1)
-        share = (counts + _SUPPOSED * overall) / (counts.sum(axis=1, keepdims=True) + _SUPPOSED)
+        chances = shares.chances(clicks, looks, gamma)
+        chances[judged] = known[judged]
+        shares.learn(chances)
+        before, told = gamma, (clicks @ chances + _LOOKS * line) / (looks @ chances + _LOOKS)
+        gamma = np.clip(np.maximum.accumulate(told), 1e-6, 1.0)
         if np.abs(gamma - before).max() < _SETTLED:
             break
-    mean = chance @ gamma
-    return mean, np.sqrt(np.maximum(chance @ np.square(gamma) - np.square(mean), 0.0))
+    return _moments(chances, gamma)
 
 
-def _kinds(gains: np.ndarray) -> np.ndarray:
-    """Return the gains that documents may have, 0 and 1 among them, whether or not a judged one has."""
-    kinds = np.unique(np.append(gains, [0.0, 1.0]))
-    return kinds if len(kinds) <= _MOST else np.linspace(0.0, 1.0, _MOST)
+def _moments(chances: np.ndarray, gamma: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    mean = chances @ gamma
+    return mean, np.sqrt(np.maximum(chances @ np.square(gamma) - np.square(mean), 0.0))

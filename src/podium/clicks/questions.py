@@ -45,7 +45,7 @@ class Questions:
     >>> from pathlib import Path
     >>> log = podium.Clicks(None, [1, 0, 0, 1], qid=[7] * 4, position=[1, 2, 1, 2], document=["x", "y", "y", "x"])
     >>> questions = podium.clicks.ask([2.0, 1.0], log, against=[1.0, 2.0], bias=[1.0, 0.5], metric="p@1")
-    >>> questions.documents.tolist(), questions.ranks.tolist()
+    >>> sorted(questions.documents.tolist()), sorted(questions.ranks.tolist())
     (['x', 'y'], [[1, 2], [2, 1]])
     >>> path = Path(tempfile.mkdtemp(), "pairs.csv")
     >>> questions.save(path)

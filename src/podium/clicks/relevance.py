@@ -1,9 +1,4 @@
-"""How relevant documents are, as clicks and judgments tell together, and how uncertain that is.
-
-Clicks alone tell of a document's attractiveness γ as of a gamma distribution around what a regression on features says
-(:mod:`podium.clicks.attraction`). With judgments, a document has one of their grades, each of which has a γ
-(:mod:`podium.clicks.grades`).
-"""
+"""How relevant documents are, as clicks and judgments tell together, and how uncertain that is."""
 
 from __future__ import annotations
 
@@ -12,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from podium.clicks.attraction import Attraction, compared_within
-from podium.clicks.grades import by_grades
+from podium.clicks.grades import by_clicks, by_grades
 from podium.clicks.logged import Logged
 
 
@@ -36,7 +31,7 @@ def relevance(logged: Logged, gains: np.ndarray | None = None) -> Relevance:
     features = compared_within(logged.queries)
     prior = Attraction.fit(features[shown], gained[shown], exposure[shown])
     means = prior.means(features)
-    if gains is not None and not np.isnan(gains).all():
-        return Relevance(*by_grades(gains, gained, exposure, means), ~np.isnan(gains))
-    deviation = np.sqrt(prior.variance(gained, exposure, means))
-    return Relevance(prior.shrunk(gained, exposure, means), deviation, np.zeros(len(means), bool))
+    judged = np.zeros(len(means), bool) if gains is None else ~np.isnan(gains)
+    if gains is None or not judged.any():
+        return Relevance(*by_clicks(gained, exposure, means), judged)
+    return Relevance(*by_grades(gains, gained, exposure, means), judged)
