@@ -35,6 +35,7 @@ class PlaceBias(Bias):
         self.alpha_, self.beta_ = self._estimate(cells, clicks)
         self.propensities_ = self._propensities(self.alpha_, self.beta_)
         self.intervals_ = self._bootstrap(cells, clicks) if self.bootstrap else None
+        self._forget()
         _warn_if_unidentified(cells)
         self.attractiveness_ = self.attractiveness(clicks)
         return self
@@ -46,6 +47,9 @@ class PlaceBias(Bias):
     def _again(self, cells: Cells, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return them for the same log with weights of documents, which its counts have already."""
         raise NotImplementedError
+
+    def _forget(self) -> None:
+        """Let go of what only the bootstrap needed."""
 
     def _propensities(self, alpha: np.ndarray, beta: np.ndarray) -> np.ndarray:
         return alpha
@@ -106,13 +110,6 @@ class PositionBias(PlaceBias):
     _optional = ("negative_propensities_",)
     _learner: DualLearning | PairwiseDebiasing | None = None
 
-    def fit(self, clicks: Clicks) -> Self:
-        self.negative_propensities_ = None
-        try:
-            return super().fit(clicks)
-        finally:
-            self._learner = None  # what the bootstrap started from
-
     @classmethod
     def known(cls, propensities: Any) -> Self:
         """Return a bias with propensities that are known, such as from an experiment; the first is 1.
@@ -137,6 +134,7 @@ class PositionBias(PlaceBias):
 
     def _estimate(self, cells: Cells, clicks: Clicks) -> tuple[np.ndarray, np.ndarray]:
         nothing = np.zeros(cells.n_places)
+        self.negative_propensities_ = None
         if self.method == "swaps":
             return swap_propensities(cells)[0], nothing
         if self.method == "dual":
@@ -159,6 +157,9 @@ class PositionBias(PlaceBias):
         strength = self._strength * weights  # a query drawn twice is two queries
         theta, nothing, _ = climb(cells, self.alpha_, self.beta_, self._gamma, strength, self._means)
         return theta, nothing
+
+    def _forget(self) -> None:
+        self._learner = None
 
 
 def _warn_if_unidentified(cells: Cells) -> None:

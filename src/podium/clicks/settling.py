@@ -35,5 +35,5 @@ def settled(
         length = min(max(1.0, length), _LONGEST)
         here = logs_after(np.clip(here + 2 * length * first + length**2 * second, -_LARGEST_LOG, _LARGEST_LOG))
     if what:
-        warnings.warn(f"{what} still change by {change:.2g} of their value in a step after {most} steps", stacklevel=5)
+        warnings.warn(f"{what} still change by {change:.2g} of their value in a step after {most} steps", stacklevel=6)
     return np.exp(here)
