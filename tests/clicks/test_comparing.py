@@ -381,3 +381,12 @@ def test_all_are_those_that_learn_from_clicks() -> None:
 def test_trees_that_learn_the_bias_themselves_take_part(log, bias) -> None:
     comparison = run(log, {"debiased": podium.LambdaMART(n_trees=3, n_leaves=3, debias="pairwise")}, bias=bias)
     assert comparison.failed == []
+
+
+def test_later_queries_test_earlier_ones_train(log, bias) -> None:
+    comparison = run(log, {"down": Feature(1)}, bias=bias, folds=None, protocol="time:,0.2,0.2", metrics=["dcg@3"])
+    assert comparison.qids == [str(qid) for qid in log.queries.qids[36:]]
+    late = log.take(np.arange(36, 45))
+    assert comparison.figure("down", "dcg@3") == pytest.approx(
+        evaluate(late, late.queries.features[:, 1], metrics=["dcg@3"], bias=bias).mean["dcg@3"]
+    )

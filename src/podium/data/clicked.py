@@ -14,7 +14,7 @@ PER_ROW = ("row", "position", "clicks", "impressions")
 
 @dataclass(frozen=True)
 class Answers:
-    """What a bias says of the documents of one log, as the bias of exactly that log: a :class:`KnownBias`."""
+    """What a bias says of the documents of one log, as a :class:`~podium.data.bias.KnownBias` of exactly that log."""
 
     of_documents: np.ndarray
     """Their attractiveness."""
