@@ -11,6 +11,7 @@ from podium.experiments.plan.candidates import candidates
 from podium.experiments.run.carrying import carried_over
 from podium.export.portable import portable
 from podium.rankers.methods import METHODS
+from podium.rankers.presets import boosted
 
 FEW = {"n_trees": 5, "n_leaves": 4, "min_documents_in_leaf": 5}
 
@@ -77,6 +78,27 @@ def test_repeats_are_the_mean_over_consecutive_seeds(parts, tmp_path) -> None:
     mean.export_lightgbm(text)
     booster = pytest.importorskip("lightgbm").Booster(model_file=str(text))
     np.testing.assert_allclose(booster.predict(valid.features), mean.predict(valid), rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("name", ["softmax-trees", "unique-softmax-trees", "xendcg-trees", "yetirank-trees"])
+def test_few_documents_are_fitted_three_times_unless_told_otherwise(parts, name, monkeypatch) -> None:
+    train, valid = parts
+
+    def scores(**given) -> np.ndarray:
+        ranker = METHODS[name].build(**FEW, tree_options={"query_fraction": 0.5}, random_state=7, **given)
+        return ranker.fit(train).predict(valid)
+
+    once = scores(repeats=1)
+    np.testing.assert_array_equal(scores(), scores(repeats=3))
+    assert not np.allclose(scores(), once)
+    monkeypatch.setattr(boosted, "FEW_DOCUMENTS", train.n_documents - 1)
+    np.testing.assert_array_equal(scores(), once)
+
+
+def test_xendcg_on_trees_sees_all_lists() -> None:
+    ranker = METHODS["xendcg-trees"].build()
+    scorer = ranker._scorer().for_data(podium.make_queries(n_queries=30, n_documents=10, n_features=12))
+    assert (scorer.query_fraction, scorer.feature_fraction, scorer.min_documents_in_leaf) == (1.0, 0.5, 20)
 
 
 def test_a_fit_that_is_stopped_is_no_part_of_the_mean(parts) -> None:

@@ -37,5 +37,7 @@ METHODS.add(
     },
     stochastic=True,
 )
-_ON_TREES = partial(LossOnTrees, NeuralNDCGLoss())
+# Each tree moves scores by up to about the learning rate. At a temperature of 1 the permutation would soon be a hard
+# one, which has no gradient, while trees go on.
+_ON_TREES = partial(LossOnTrees, NeuralNDCGLoss(temperature=10.0))
 METHODS.add_variant("neuralndcg", "neuralndcg-trees", _ON_TREES, "NeuralNDCG's loss on boosted trees", **TREES)

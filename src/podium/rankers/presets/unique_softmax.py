@@ -9,5 +9,5 @@ from podium.rankers.presets.linear import L2, LossOnLine
 
 _SUMMARY, _REFERENCE = "each document against those of lower grades", "Zhu and Klabjan, WSDM 2020"
 METHODS.add("unique-softmax", partial(LossOnLine, UniqueSoftmaxLoss()), _SUMMARY, _REFERENCE, "listwise", L2)
-_ON_TREES = partial(LossOnTrees, UniqueSoftmaxLoss())
+_ON_TREES = partial(LossOnTrees, UniqueSoftmaxLoss(), repeats=None)
 METHODS.add_variant("unique-softmax", "unique-softmax-trees", _ON_TREES, "unique softmax on boosted trees", **TREES)
