@@ -12,6 +12,7 @@ import pytest
 import podium
 from podium.clicks import PositionBias, simulate
 from podium.losses import LambdaRankLoss
+from podium.rankers.debiased import LearnedBias
 from podium.scorers import Trees
 
 QUERIES = podium.make_queries(n_queries=300, n_documents=20, n_features=10, random_state=1)
@@ -147,3 +148,24 @@ def test_it_is_not_below_lightgbm_with_positions(naive: float) -> None:
     ours = podium.LambdaMART(debias="additive", **TREES).fit(CLICKS).score(TEST)
     assert theirs > naive
     assert ours > theirs - 0.01
+
+
+def test_served_models_score_the_same(debiased: podium.LambdaMART, tmp_path: Path) -> None:
+    debiased.save(tmp_path / "a.podium")
+    served = podium.serving.load(tmp_path / "a.podium")
+    np.testing.assert_allclose(served.score(TEST.features[:20]), debiased.predict(TEST.features[:20]), rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "arrays",
+    [
+        {"propensities_": np.ones(3)},
+        {"propensities_": np.ones(3), "negative_propensities_": np.ones(2)},
+        {"additive_": np.ones((2, 2))},
+        {"other": np.ones(3)},
+    ],
+    ids=str,
+)
+def test_what_no_ranker_stores_is_refused(arrays: dict[str, np.ndarray]) -> None:
+    with pytest.raises(ValueError, match=r"learned bias|negative_propensities_"):
+        LearnedBias.from_arrays(arrays)
