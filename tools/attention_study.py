@@ -1,6 +1,6 @@
 """Attention beside networks of single documents, where relevance depends on the list: docs/results/attention.md.
 
-    python tools/attention_study.py [--quick]
+    python tools/attention_study.py [--quick] [--jobs 2]
 
 Two kinds of lists (see KINDS). Each scorer has the same training lists, the same number of settings, of which
 validation lists choose one, the same largest number of steps, and about as many parameters. Needs the extra torch.
@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import argparse
 import datetime
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
@@ -39,7 +41,7 @@ class Contestant(NamedTuple):
 
 
 _MLPS = (MLP((64, 64), "relu"), MLP((48, 48, 48), "relu"))
-_ATTENTION = (Attention(1, 2, 24, dropout=0.0), Attention(2, 2, 16, dropout=0.0))
+_ATTENTION = (Attention(1, 2, 24), Attention(2, 2, 16))
 CONTESTANTS = {
     "Attention": Contestant(_ATTENTION, "robust"),
     "MLP": Contestant(_MLPS, "robust"),
@@ -111,22 +113,31 @@ def judge(contestant: Contestant, loss: Loss, parts: list[podium.Queries], epoch
     return podium.evaluate(test, scores, metrics="ndcg@10").per_query["ndcg@10"]
 
 
-def table(kind: str, sizes: tuple[int, ...], seeds: tuple[int, ...], epochs: int, verdicts: list[str]) -> Iterator[str]:
-    """Yield the lines of a kind's table; add who is clearly better to the verdicts, one per pair of contestants."""
-    yield "| loss, seed | " + " | ".join(CONTESTANTS) + " | p, of Attention against each |"
-    yield "|---" * (len(CONTESTANTS) + 2) + "|"
-    for name, loss in LOSSES.items():
-        for seed in seeds:
-            parts = [lists(kind, n, 10 * seed + part) for part, n in enumerate(sizes)]
-            judged = {who: judge(contestant, loss, parts, epochs) for who, contestant in CONTESTANTS.items()}
-            ours, *others = judged.values()
-            p = [randomization_test(ours, other) for other in others]
-            better = ["Attention" if ours.mean() > other.mean() else "the other" for other in others]
-            verdicts += [who if value < CLEAR else "neither" for who, value in zip(better, p, strict=True)]
-            cells = (f"{result.mean():.4f}" for result in judged.values())
-            line = f"| {name}, {seed} | {' | '.join(cells)} | {', '.join(f'{value:.4f}' for value in p)} |"
-            print(f"{kind}: {line}", flush=True)
-            yield line
+class Row(NamedTuple):
+    """What a loss and a seed gave on a kind of lists."""
+
+    kind: str
+    cells: str
+    verdicts: list[str]
+    """Who is clearly better, for each of the others than Attention."""
+
+
+def row(kind: str, loss: str, seed: int, sizes: tuple[int, ...], epochs: int) -> Row:
+    """Return a line of a kind's table."""
+    parts = [lists(kind, n, 10 * seed + part) for part, n in enumerate(sizes)]
+    judged = {who: judge(contestant, LOSSES[loss], parts, epochs) for who, contestant in CONTESTANTS.items()}
+    ours, *others = judged.values()
+    p = [randomization_test(ours, other) for other in others]
+    better = ["Attention" if ours.mean() > other.mean() else "the other" for other in others]
+    means = (f"{result.mean():.4f}" for result in judged.values())
+    cells = f"| {loss}, {seed} | {' | '.join(means)} | {', '.join(f'{value:.4f}' for value in p)} |"
+    return Row(kind, cells, [who if value < CLEAR else "neither" for who, value in zip(better, p, strict=True)])
+
+
+def table(rows: list[Row]) -> str:
+    """Return the table of these rows."""
+    head = "| loss, seed | " + " | ".join(CONTESTANTS) + " | p, of Attention against each |"
+    return "\n".join([head, "|---" * (len(CONTESTANTS) + 2) + "|", *(found.cells for found in rows)])
 
 
 TEXT = """# Attention where relevance depends on the list
@@ -157,12 +168,18 @@ correction for their number.)
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--quick", action="store_true", help="few lists, one seed; writes nothing")
-    quick = parser.parse_args().quick
-    sizes, seeds, epochs = (QUICK_SIZES, SEEDS[:1], 5) if quick else (SIZES, SEEDS, EPOCHS)
-    verdicts: list[str] = []
-    tables = {kind: "\n".join(table(kind, sizes, seeds, epochs, verdicts)) for kind in KINDS}
-    if quick:
+    parser.add_argument("--jobs", type=int, default=1, help="processes")
+    options = parser.parse_args()
+    sizes, seeds, epochs = (QUICK_SIZES, SEEDS[:1], 5) if options.quick else (SIZES, SEEDS, EPOCHS)
+    rows: list[Row] = []
+    with ProcessPoolExecutor(options.jobs) as pool:
+        tasks = [pool.submit(row, *task, sizes, epochs) for task in product(KINDS, LOSSES, seeds)]
+        for task in tasks:
+            rows.append(task.result())
+            print(f"{rows[-1].kind}: {rows[-1].cells}", flush=True)
+    if options.quick:
         return
+    verdicts = [verdict for found in rows for verdict in found.verdicts]
     n_train, n_valid, n_test = sizes
     head = TEXT.format(
         date=datetime.date.today().isoformat(),
@@ -178,7 +195,7 @@ def main() -> None:
         losses=verdicts.count("the other"),
         open=verdicts.count("neither"),
     )
-    sections = (f"## {kind.capitalize()}\n\n{lines}\n" for kind, lines in tables.items())
+    sections = (f"## {kind.capitalize()}\n\n{table([r for r in rows if r.kind == kind])}\n" for kind in KINDS)
     PAGE.write_text("\n".join([head, *sections]), "utf-8")
     print(f"written: {PAGE}")
 

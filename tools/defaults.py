@@ -5,8 +5,9 @@
 Every preset takes part with its defaults and, as ``NAME tuned``, with the best of a few settings drawn from its search
 space, in five-fold rotation: three fifths of the queries train, one validates (early stopping, choice of settings), one
 judges. Of data with a test part only training and validation parts are used, but for the part ``test``, which is
-OHSUMED's own five folds and chooses nothing. Nothing is fitted twice: a run that was stopped goes on. With
-``--stored``, the page is written of what there is, and says what is missing.
+OHSUMED's own five folds and chooses nothing. The part ``attention`` needs PyTorch, and is left out without it. Nothing
+is fitted twice: a run that was stopped goes on. With ``--stored``, the page is written of what there is, and says what
+is missing.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -114,7 +116,7 @@ SETS: dict[str, tuple[str, Callable[[Path], podium.Queries]]] = {
 
 def defaults(kind: str | None = None) -> dict[str, Any]:
     """Return the presets with their defaults: all, or those whose models are of a kind."""
-    return {name: replace(METHODS[name], grid={}) for name in _learners() if kind in (None, METHODS[name].kind)}
+    return {name: replace(METHODS[name], grid={}) for name in _learners() if kind in (None, _kind(name))}
 
 
 def tuned(kind: str) -> dict[str, Any]:
@@ -122,8 +124,23 @@ def tuned(kind: str) -> dict[str, Any]:
     return {f"{name} tuned": METHODS[name] for name in defaults(kind) if METHODS[name].grid}
 
 
+def attention() -> dict[str, Any]:
+    """Return what needs PyTorch, with its defaults; with and without an ``eval_set``."""
+    found = defaults("attention")
+    return found | {f"{name} without eval_set": Alone(METHODS[name].build(random_state=SEED)) for name in found}
+
+
+def _kind(name: str) -> str:
+    """Return the part that a method belongs to: what its model is, or attention, which needs PyTorch."""
+    return "attention" if METHODS[name].package else METHODS[name].kind
+
+
 def _learners() -> list[str]:
-    return [name for name, method in METHODS.items() if method.family != "floor"]
+    return [name for name, method in METHODS.items() if method.family != "floor" and _installed(method.package)]
+
+
+def _installed(package: str) -> bool:
+    return not package or find_spec(package) is not None
 
 
 def normalizations() -> dict[str, Any]:
@@ -148,6 +165,14 @@ class OnAll:
 
     def predict(self, queries: podium.Queries) -> np.ndarray:
         return np.asarray(self.ranker.predict(queries))
+
+
+class Alone(OnAll):
+    """A ranker fitted on the training queries, without an ``eval_set``."""
+
+    def fit(self, queries: podium.Queries, eval_set: podium.Queries | None = None, **_: Any) -> Alone:
+        self.ranker.fit(queries)
+        return self
 
 
 def joined(a: podium.Queries, b: podium.Queries) -> podium.Queries:
@@ -181,7 +206,7 @@ def choosers() -> dict[str, Any]:
 
 PARTS: dict[str, Callable[[], dict[str, Any]]] = {kind: partial(defaults, kind) for kind in KINDS}
 PARTS |= {f"tuned {kind}": partial(tuned, kind) for kind in KINDS}
-PARTS |= {"auto": choosers, "normalizations": normalizations, "test": defaults}
+PARTS |= {"attention": attention, "auto": choosers, "normalizations": normalizations, "test": defaults}
 ONLY_ON: dict[str, tuple[str, ...]] = {"normalizations": ("heavy tails", "mslr", "ohsumed"), "test": ("ohsumed",)}
 """Parts that are not computed on all sets, for their cost or since there is nothing to compute."""
 
@@ -223,7 +248,12 @@ def main() -> None:
     data = os.environ.get("PODIUM_DATA") or ROOT.parent / "shared" / "data"
     parser.add_argument("--data", type=Path, default=Path(data), help="folder of ohsumed, mslr-sample, lightgbm-rank")
     parser.add_argument("--sets", type=_names(SETS), default=list(SETS), help=", ".join(SETS))
-    parser.add_argument("--parts", type=_names(PARTS), default=list(PARTS), help=", ".join(PARTS))
+    parser.add_argument(
+        "--parts",
+        type=_names(PARTS),
+        default=[part for part, methods in PARTS.items() if methods()],
+        help=", ".join(PARTS),
+    )
     several = "folders of runs; with --stored, the first that has a set and part"
     parser.add_argument("--runs", type=Path, nargs="+", default=[ROOT / "podium-runs" / "defaults"], help=several)
     parser.add_argument("--stored", action="store_true", help="compute nothing: write the page of what is stored")

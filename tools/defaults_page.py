@@ -15,7 +15,7 @@ from podium.experiments.run.store import FILE
 from podium.metrics.significance import bootstrap_interval, randomization_test
 
 FLOOR, LEVEL = "best-feature", 0.05
-KINDS = ("weights", "network", "features", "trees")
+KINDS = ("weights", "network", "features", "trees", "attention")
 """The parts that presets with their defaults are divided into, by what their models are."""
 Found = Mapping[str, Mapping[str, Comparison]]
 """Comparisons by set and part."""

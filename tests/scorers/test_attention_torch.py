@@ -8,14 +8,16 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from sklearn.exceptions import ConvergenceWarning
 
 import podium
 from podium.data.queries import Queries
 from podium.files.models import ModelFileError
-from podium.losses import DrawnLabels, FunctionLoss, ListNetLoss, Loss, PMOPLoss, WithRegression
-from podium.scorers import MLP, Attention
+from podium.losses import DrawnLabels, FunctionLoss, ListNetLoss, Loss, PMOPLoss, RegressionLoss, WithRegression
+from podium.scorers import MLP, Attention, LinearModel
 from podium.scorers import attention_torch as attention
 from podium.training import LBFGS, Stochastic
+from podium.training.stochastic import CompiledEpoch
 
 TOLERANCE = {"float32": 1e-5, "float64": 1e-10}
 FEW = Stochastic(epochs=2, batch_size=8)
@@ -125,6 +127,56 @@ def test_a_saved_ranker_needs_no_module(tmp_path: Any) -> None:
             podium.load(tmp_path / "model.podium", module=torch.nn.Linear(4, 1))
     with pytest.raises(ValueError, match="cannot be served"):
         podium.serving.load(tmp_path / "model.podium")
+
+
+def test_files_of_the_first_version_have_no_linear_part() -> None:
+    queries = lists()
+    scorer = Attention(layers=1, heads=2, width=8)
+    model = scorer.start(queries, np.random.default_rng(0))
+    model = model.at(np.random.default_rng(1).normal(0.0, 0.2, len(model.theta)))
+    arrays = model.to_arrays()
+    linear = queries.features @ arrays.pop("direct.weight")[0]
+    again = scorer.model_class.from_arrays(scorer, arrays)
+    np.testing.assert_allclose(again.scores(queries), model.scores(queries) - linear, rtol=0, atol=1e-5)
+
+
+def test_training_starts_from_equal_scores_or_from_a_linear_model() -> None:
+    queries = lists(sizes=[15] * 30)
+    scorer = Attention(layers=1, width=8, dtype="float64")
+    start = scorer.start(queries, np.random.default_rng(0))
+    assert not start.scores(queries).any()
+    line = LinearModel.from_coefficients(np.array([2.0, -1.0, 0.0, 0.5]), intercept=3.0)
+    np.testing.assert_allclose(start.continued(line).scores(queries), line.scores(queries), rtol=0, atol=1e-12)
+    still = {"epochs": 1, "learning_rate": 1e-12, "dtype": "float64", "normalize": "standard", "random_state": 0}
+    for loss in (ListNetLoss(), PMOPLoss(), RegressionLoss()):
+        scores = podium.AttentionRanker(loss=loss, **still).fit(queries).predict(queries)
+        design = np.column_stack((queries.features, np.ones(queries.n_documents)))
+        weights, *_ = np.linalg.lstsq(design, scores)
+        np.testing.assert_allclose(design @ weights, scores, rtol=0, atol=1e-6)
+        assert np.abs(weights[:-1]).max() > 0.01
+    assert abs(scores.mean() - queries.labels.mean()) < 0.2  # the constant of squared error's
+
+
+def test_going_on_does_not_begin_with_a_line_again() -> None:
+    queries = podium.make_queries(n_queries=12, n_documents=6, n_features=4, random_state=3)
+    ranker = podium.AttentionRanker(layers=1, width=8, epochs=5, learning_rate=0.01, random_state=0).fit(queries)
+    scores = ranker.predict(queries)
+    again = ranker.set_params(epochs=1, learning_rate=1e-12).fit(queries, init=ranker)
+    np.testing.assert_allclose(again.predict(queries), scores, rtol=0, atol=1e-5)
+
+
+def test_an_interrupted_start_is_a_linear_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    queries = podium.make_queries(n_queries=12, n_documents=6, n_features=4, random_state=3)
+
+    def interrupt(*_: Any) -> float:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(CompiledEpoch, "run", interrupt)
+    with pytest.warns(ConvergenceWarning, match="interrupted after 0 epochs"):
+        ranker = podium.AttentionRanker(layers=1, width=8, random_state=0).fit(queries)
+    assert ranker.convergence_.interrupted
+    assert ranker.convergence_.converged is False
+    assert not ranker.predict(queries).any()
 
 
 def test_weights_of_another_architecture_are_refused() -> None:

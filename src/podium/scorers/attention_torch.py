@@ -13,7 +13,8 @@ import numpy as np
 from podium.core.arrays import require_moderate
 from podium.core.later import required, torch
 from podium.core.parameters import choice, count, number
-from podium.scorers.base import PLAIN, Arrays, Queries, Scorer, StartOptions
+from podium.scorers.base import PLAIN, Arrays, Model, Queries, Scorer, StartOptions
+from podium.scorers.linear.scorer import LinearModel
 from podium.scorers.torch import TorchModel, drawing_from, seeded
 
 __all__ = ["Attention", "AttentionModel"]
@@ -47,7 +48,7 @@ class AttentionModel(TorchModel):
         for rows, mask in padded_batches(queries.offsets):
             x = self._documents(queries, rows)
             where = None if mask is None else torch.from_numpy(mask).to(x.device)
-            scores = torch.func.functional_call(self.module, parameters, (x, where))
+            scores = self._output(parameters, x, where)
             outputs.append(scores.reshape(-1) if where is None else scores[where])
             places.append(rows.reshape(-1) if mask is None else rows[mask])
         back = np.empty(queries.n_documents, np.int64)
@@ -59,6 +60,15 @@ class AttentionModel(TorchModel):
         x = queries.features[rows.reshape(-1)]
         dense = torch.from_numpy(x.toarray() if queries.is_sparse else x)
         return dense.to(device=self._device, dtype=self._dtype).reshape(*rows.shape, -1)
+
+    def continued(self, fitted: Model) -> Self:
+        """Return this model with the parameters of a fitted one; of a linear one, as its linear part."""
+        if not isinstance(fitted, LinearModel):
+            return super().continued(fitted)
+        theta = self.theta.copy()
+        theta[: fitted.n_features] = fitted.coef  # ``direct`` is the first of the module's parts
+        theta[-1] += fitted.intercept  # and the last number is the constant of ``score``
+        return self.at(theta)
 
     @classmethod
     def from_arrays(cls, scorer: Scorer | None, arrays: Arrays) -> Self:
@@ -77,6 +87,8 @@ class AttentionModel(TorchModel):
                 f"its weights are those of {n_layers} layers with an embedding of the shape {embedding.shape}; "
                 f"{scorer!r} has {scorer.layers} layers of the width {scorer.width}"
             )
+        # Files of the first version have no linear part, which is one of zeros.
+        arrays = {"direct.weight": np.zeros((1, embedding.shape[1]), embedding.dtype)} | dict(arrays)
         with torch.device("meta"):  # takes no memory, whatever the file says
             module = scorer.module(embedding.shape[1])
         try:
@@ -91,8 +103,9 @@ class Attention(Scorer, trained_by="stochastic", model_class=AttentionModel):
     """Self-attention over the documents of a list: a document's score depends on what else there is.
 
     Each document becomes a vector; in each layer it asks the others, by ``heads`` weighted means over the whole list,
-    and then goes through a small network of its own. There are no positions: another order of the documents gives the
-    same scores, up to rounding. Pobrotyn, Bartczak, Synowiec, Białobrzeski, Bojar: Context-aware learning to rank with
+    and then goes through a small network of its own. A linear function of its features is added to what comes out; all
+    scores are equal at the start. There are no positions: another order of the documents gives the same scores, up to
+    rounding. Pobrotyn, Bartczak, Synowiec, Białobrzeski, Bojar: Context-aware learning to rank with
     self-attention. SIGIR eCom 2020, whose ranker this is (allRank), with normalization at the entrance of each layer.
 
     Lists of similar lengths are padded to one length and computed together; padding changes no score. A saved model
@@ -107,7 +120,7 @@ class Attention(Scorer, trained_by="stochastic", model_class=AttentionModel):
     width : int
         Length of a document's vector. The network within a layer is twice as wide.
     dropout : float
-        Share of numbers that training leaves out at random, within layers and among weights of attention.
+        Share of numbers that training leaves out at random, in what each layer adds.
     dtype : {"float32", "float64"}
         What is computed in.
     device : str

@@ -54,21 +54,24 @@ class TorchModel(SmoothModel):
         self._device = device
         self.l2 = l2
         self._random_state = random_state if random_state is not None else seeded(0)
+        self._own = _trainable(module)  # looked for once: a small module computes scores in less time than this takes
+        self._tied = len(self._own) < sum(p.requires_grad for _, p in module.named_parameters(remove_duplicate=False))
 
     @classmethod
     def of(cls, module: Any, scorer: Any, random_state: Any = None) -> Self:
         """Return the model with the module's own parameters as they are."""
         theta = np.concatenate([_flat(p) for _, p in _trainable(module)] or [np.empty(0)])
+        module.train()  # every part of it, whatever some were when it was given
         return cls(theta, module, getattr(scorer, "per", "list"), str(scorer.device), scorer.l2, random_state)
 
     def scores(self, queries: Queries) -> Array:
-        self.module.eval()
+        self._set_training(False)
         with torch.no_grad(), enough_torch_threads(queries):
             return _flat(self._call(queries, self._parameters(self._vector())))
 
     def forward(self, queries: Queries) -> tuple[Array, Backward]:
         vector = self._vector().requires_grad_()
-        self.module.train()
+        self._set_training(True)
         with drawing_from(self._random_state), enough_torch_threads(queries):
             output = self._call(queries, self._parameters(vector))
 
@@ -81,15 +84,23 @@ class TorchModel(SmoothModel):
 
     @property
     def _dtype(self) -> Any:
-        return next((p.dtype for _, p in _trainable(self.module)), torch.float32)
+        return next((p.dtype for _, p in self._own), torch.float32)
+
+    def _set_training(self, training: bool) -> None:
+        if self.module.training != training:
+            self.module.train(training)
 
     def _call(self, queries: Queries, parameters: dict[str, Any]) -> Any:
         if queries.is_sparse:
             raise ValueError("a torch module needs dense features: queries.with_features(features.toarray())")
         features = torch.from_numpy(_writable(queries.features)).to(device=self._device, dtype=self._dtype)
         lists = [features] if self._per == "document" else [features[s] for s in queries.slices() if s.start < s.stop]
-        outputs = [self._column(torch.func.functional_call(self.module, parameters, (x,)), len(x)) for x in lists]
+        outputs = [self._column(self._output(parameters, x), len(x)) for x in lists]
         return torch.cat(outputs) if outputs else features.new_empty(0)
+
+    def _output(self, parameters: dict[str, Any], *arguments: Any) -> Any:
+        """Return what the module gives with these parameters."""
+        return torch.func.functional_call(self.module, parameters, arguments, tie_weights=self._tied)
 
     @staticmethod
     def _column(output: Any, n: int) -> Any:
@@ -102,15 +113,14 @@ class TorchModel(SmoothModel):
 
     def _vector(self) -> Any:
         """Return a copy of ``theta`` for PyTorch, in the type of the parameters if they have one in common."""
-        types = {p.dtype for _, p in _trainable(self.module)}
+        types = {p.dtype for _, p in self._own}
         dtype = types.pop() if len(types) == 1 else torch.float64
         return torch.tensor(self.theta, dtype=dtype, device=self._device)
 
     def _parameters(self, vector: Any) -> dict[str, Any]:
         """Return the parts of a vector as the module's parameters."""
-        own = _trainable(self.module)
-        parts = vector.split([p.numel() for _, p in own])
-        return {name: part.reshape(p.shape).to(p.dtype) for (name, p), part in zip(own, parts, strict=True)}
+        parts = vector.split([p.numel() for _, p in self._own])
+        return {name: part.reshape(p.shape).to(p.dtype) for (name, p), part in zip(self._own, parts, strict=True)}
 
     def to_module(self) -> Any:
         """Return a copy of the module with the learned parameters, for use in PyTorch."""
