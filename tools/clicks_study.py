@@ -1,6 +1,6 @@
 """Learning from simulated clicks on OHSUMED, the MSLR sample and synthetic lists: what a bias is worth.
 
-    python tools/clicks_study.py [--quick] [--only synthetic,ohsumed,mslr] [--data FOLDER] [--out FOLDER] [--stored]
+    python tools/clicks_study.py [--quick] [--only ohsumed,mslr] [--seeds 3,4] [--data FOLDER] [--out FOLDER] [--stored]
 
 Clicks are simulated on training lists; rankers are judged by the grades of test lists. Each result is stored as soon as
 it is there, in FOLDER: after an interruption, the same command resumes, and several may run at once on different parts.
@@ -15,7 +15,7 @@ import logging
 import os
 import sys
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -170,6 +170,7 @@ def production(log: Log, train: podium.Queries) -> np.ndarray:
 
 def peer(name: str, clicks: podium.Clicks, test: podium.Queries) -> np.ndarray:
     """Return the scores of test documents by a package that learned from the lists of each session."""
+    assert clicks.session is not None
     order = np.lexsort((clicks.position, clicks.session))
     features, clicked = clicks.queries.features[clicks.row[order]], clicks.clicks[order]
     sizes = np.bincount(clicks.session[order])
@@ -187,10 +188,6 @@ def peer(name: str, clicks: podium.Clicks, test: podium.Queries) -> np.ndarray:
 
 
 # ---- what is computed
-
-
-Values = Mapping[tuple[Log, str, str], np.ndarray]
-"""The metric of each test list, by log, ranker and how it learned."""
 
 
 def wanted(log: Log) -> Iterator[tuple[str, str]]:
@@ -225,6 +222,8 @@ def selected(options: argparse.Namespace) -> list[Log]:
     logs = TABLE + [log for name in CURVES for log in CURVES[name] + STEEP[name]]
     if options.only:
         logs = [log for log in logs if log.data in options.only.split(",")]
+    if options.seeds:
+        logs = [log for log in logs if str(log.seed) in options.seeds.split(",")]
     if options.quick:
         logs = [log for log in logs if log.seed == 0 and log.sessions <= 10_000]
         logs += [log._replace(sessions=2_000) for log in TABLE if not options.only]
@@ -238,6 +237,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     data = os.environ.get("PODIUM_DATA") or ROOT.parent / "shared" / "data"
     parser.add_argument("--quick", action="store_true", help="one seed, short logs; leave the documentation unchanged")
     parser.add_argument("--only", help="parts: synthetic, ohsumed, mslr, separated by commas; then no page is written")
+    parser.add_argument("--seeds", help="seeds, separated by commas; then no page is written, either")
     parser.add_argument("--data", type=Path, default=Path(data), help="folder of ohsumed and mslr-sample")
     parser.add_argument("--out", type=Path, help="folder of results (default: podium-runs/clicks)")
     parser.add_argument("--stored", action="store_true", help="compute nothing: write the page of what is stored")
@@ -245,7 +245,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     logging.getLogger("podium").setLevel("ERROR")
     out = options.out or ROOT / "podium-runs" / ("clicks-quick" if options.quick else "clicks")
     found = study(Store(out), options.data, selected(options), stored=options.stored)
-    if options.only:
+    if options.only or options.seeds:
         return 0
     docs = out if options.quick else ROOT / "docs"
     for folder in ("results", "images"):

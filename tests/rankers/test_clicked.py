@@ -135,6 +135,16 @@ def test_judged_and_clicked_queries_together() -> None:
     assert not hasattr(best.fit(judged), "click_share_")
 
 
+def test_the_truth_of_a_simulation_is_a_bias() -> None:
+    by_truth = podium.ListNet(random_state=0).fit(CLICKS, bias=CLICKS.truth)
+    np.testing.assert_array_equal(by_truth.coef_, podium.ListNet(random_state=0).fit(CLICKS, bias=BIAS).coef_)
+    trust = log_of(TRAIN, trust=(0.9, 0.2))
+    np.testing.assert_array_equal(trust.truth.as_bias().beta_, 0.2 * TRUTH)
+    podium.ListNet(random_state=0).fit(trust, bias=trust.truth)
+    with pytest.raises(ValueError, match="read from the top"):
+        podium.ListNet(random_state=0).fit(log_of(TRAIN, model="cascade"), bias=log_of(TRAIN, model="cascade").truth)
+
+
 def test_saved_and_loaded(tmp_path: Any) -> None:
     ranker = podium.ListNet().fit(CLICKS, bias=BIAS)
     ranker.save(tmp_path / "model.podium")

@@ -10,6 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from podium.clicks.bias import Bias
+from podium.clicks.position_bias import PositionBias
+from podium.clicks.trust_bias import TrustBias
 from podium.core.parameters import require_choice, require_count, require_number
 from podium.core.random_state import RandomState, as_generator
 from podium.data.clicks import Clicks
@@ -54,6 +57,21 @@ class Truth:
     propensities: np.ndarray
     alpha: np.ndarray | None
     beta: np.ndarray | None
+
+    def as_bias(self) -> Bias:
+        """Return the bias that made the clicks, as estimates of it are; ``fit(clicks, bias=clicks.truth)`` takes it.
+
+        Returns
+        -------
+        Bias
+            With the propensities of the simulation, without intervals.
+        """
+        if self.alpha is None or self.beta is None:
+            raise ValueError("these users read from the top: no probability of being seen depends on the place alone")
+        bias = TrustBias(bootstrap=0) if self.beta.any() else PositionBias(bootstrap=0)
+        bias.alpha_, bias.beta_ = self.alpha, self.beta
+        bias.propensities_, bias.intervals_ = self.propensities, None
+        return bias
 
 
 def simulate(

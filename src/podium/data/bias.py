@@ -52,6 +52,8 @@ def as_bias(bias: Any) -> KnownBias:
         if bias != "naive":
             raise ValueError(f"bias must be an estimate, such as one of podium.clicks, or 'naive'; got {bias!r}")
         return ClickRates()
+    if callable(getattr(bias, "as_bias", None)):  # what a simulation knows
+        bias = bias.as_bias()
     if not (callable(getattr(bias, "attractiveness", None)) and callable(getattr(bias, "weights", None))):
         raise ValueError(
             f"bias must have the methods attractiveness and weights, as estimates of podium.clicks do; got {bias!r}"

@@ -60,7 +60,7 @@ class DrawnLabels(Loss):
     n_draws: int = count(16)
     draws_per_epoch: int = count(4)
     highest: float = number(1.0, above=0)
-    looks: int | None = count(None, optional=True)  # type: ignore[assignment]
+    looks: int | None = count(None)  # type: ignore[misc]
     n_judged: int = count(0, at_least=0)
     random_state: int = 0
 
