@@ -224,6 +224,8 @@ def test_mistakes(log):
         podium.clicks.ask(scores, log, judged=queries.with_labels(np.full(60, 3.0)), highest=2.0, **how)
     with pytest.raises(ValueError, match="depends on the place alone"):
         podium.clicks.WithJudgments(podium.clicks.DBN(bootstrap=0).fit(log), nothing, highest=2.0).attractiveness(log)
-    strangers = podium.Queries(np.ones((2, 3)), qid=["x", "x"], document_ids=["a", "b"])
+    strangers = podium.Queries(np.ones((2, 3)), [1, 0], qid=["x", "x"], document_ids=["a", "b"])
+    with pytest.raises(ValueError, match="none of the judged documents is among those that are ranked"):
+        podium.clicks.ask(scores, log, judged=strangers, **how)
     with pytest.raises(ValueError, match="none of the candidates' queries is in the log"):
         podium.clicks.ask([1.0, 2.0], log, candidates=strangers, **how)

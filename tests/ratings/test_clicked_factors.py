@@ -143,6 +143,8 @@ def test_what_does_not_fit_is_refused(simulated):
         factors(PMOPLoss()).fit(podium.make_ratings(40, 30, 800), bias=bias)
     with pytest.raises(ValueError, match="bias goes with Clicks only"):
         podium.PMF().fit(podium.make_ratings(40, 30, 800), bias=bias)
+    with pytest.raises(ValueError, match="factors learn from clicks alone"):
+        factors(PMOPLoss()).fit([podium.make_queries(5, 5), clicks], bias=bias)
     alone = podium.Clicks(None, [1, 0, 1, 0], qid=[0, 0, 1, 1], position=[1, 2, 1, 2], document=list("abcd"))
     with pytest.raises(ValueError, match="each of the 4 documents of the log was shown for one query only"):
         factors(PMOPLoss()).fit(alone, bias="naive")

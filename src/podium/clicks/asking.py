@@ -96,6 +96,8 @@ def ask(
     if not logged.sessions.any():
         raise ValueError("none of the candidates' queries is in the log; ids are compared as text")
     known = relevance(logged, None if judged is None else gains_of(queries, judged, highest))
+    if judged is not None and not known.judged.any():
+        raise ValueError("none of the judged documents is among those that are ranked; ids are compared as text")
     share = (logged.sessions / logged.sessions.sum())[queries.query_of_document]
     rankings = [scores_of(ranking, queries) for ranking in ([model] if against is None else [model, against])]
     lambdas = [weight.of_documents(scores, queries.offsets) for scores in rankings]

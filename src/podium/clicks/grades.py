@@ -21,7 +21,7 @@ _SUPPOSED = 5.0
 _LOOKS = 2.0
 """So many looks are added to those at documents of each grade, with the clicks that a line between the least and the
 most attractive documents expects."""
-_ROUNDS, _SETTLED = 200, 1e-5
+_ROUNDS, _SETTLED = 200, 1e-4
 _ROUNDS_ON_GRID = 60
 _MOST = 20
 """Gains that are told apart; of more, the nearest of so many are taken."""

@@ -30,6 +30,8 @@ class ClickedRatingRanker(SidedRatingRanker):
     def _as_ratings(self, given: RatingData | Clicks, bias: Any) -> Ratings:
         self.draws_labels_ = isinstance(given, Clicks)
         if not isinstance(given, Clicks):
+            if isinstance(given, list | tuple) and any(isinstance(part, Clicks) for part in given):
+                raise ValueError("factors learn from clicks alone: give Clicks, without other data beside them")
             return super()._as_ratings(given, bias)
         documents, queries = _shared_items(given), given.queries
         chances = chances_of_clicks(bias, given)
