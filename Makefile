@@ -6,7 +6,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test test-quick coverage test-extras test-lowest fuzz engines lint bench reproduce defaults trees-of-peers papers docs release clean
+.PHONY: demo test test-quick coverage test-extras test-lowest fuzz engines lint bench reproduce defaults trees-of-peers clicks-study papers docs release clean
 
 demo: $(VENV)/.installed
 	$(BIN)/podium demo --out podium-runs/demo
@@ -81,6 +81,12 @@ defaults: $(VENV)/.installed-dev
 trees-of-peers: $(VENV)/.installed-dev
 	$(PIP) install --editable '.[peers]'
 	$(BIN)/python tools/trees_of_peers.py $(PEERS_OPTIONS)
+
+# Learning from simulated clicks on OHSUMED, the MSLR sample and synthetic lists, beside LightGBM's and XGBoost's own corrections: writes
+# docs/results/clicks.md. If interrupted, it resumes where it stopped. CLICKS_OPTIONS=--quick tries it on little.
+clicks-study: $(VENV)/.installed-dev
+	$(PIP) install --editable '.[report,peers]'
+	OMP_NUM_THREADS=1 NUMBA_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python tools/clicks_study.py $(CLICKS_OPTIONS)
 
 # The papers' own experiments beside their printed figures: writes docs/papers. If interrupted, it resumes where it stopped. PAPER=pmop makes
 # one page; PAPERS_OPTIONS=--stored computes nothing and says what is missing.

@@ -66,6 +66,7 @@ SLOW = {
     "numerics/trees/test_evaluate.py",
     "probabilities/test_distributions.py",
     "rankers/test_boltzrank.py",
+    "rankers/test_clicked_gain.py",
     "rankers/test_explain.py",
     "rankers/test_feature_boosting.py",
     "rankers/test_logarithms.py",

@@ -31,7 +31,7 @@ from podium.metrics.significance import bootstrap_interval, randomization_test
 Values = Mapping[tuple[Log, str, str], np.ndarray]
 """The metric of each test list, by log, ranker and how it learned."""
 ALLOWED, LEVEL = -0.005, 0.05
-NAMES = {"ohsumed": "OHSUMED", "mslr": "Sample of MSLR-WEB10K"}
+NAMES = {"ohsumed": "OHSUMED", "mslr": "MSLR sample"}
 COLORS = {
     "naive": "tab:red",
     "swaps": "tab:blue",
@@ -93,8 +93,9 @@ and `pairwise` take minutes per log and are left out.
 
 def page(found: Values) -> str:
     """Return the page of what was found."""
-    packages = ("podium-rank", "lightgbm", "xgboost-cpu")
-    versions = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in packages)
+    installed = {found.name: found.version for found in importlib.metadata.distributions()}
+    packages = ("podium-rank", "lightgbm", "xgboost", "xgboost-cpu")
+    versions = ", ".join(f"{name} {installed[name]}" for name in packages if name in installed)
     return TEXT.format(
         top=TOP,
         shuffle=SHUFFLE,
@@ -242,7 +243,7 @@ def draw(found: Values, file: Path) -> None:
             if pooled:
                 level = np.nanmean(max((one for one in pooled if one is not None), key=len))
                 ax.axhline(level, color="gray", linestyle=":", label="grades")
-            ax.set(xscale="log", title=f"{NAMES[name].split(' of ')[-1]}: {ranker}")
+            ax.set(xscale="log", title=f"{NAMES[name]}: {ranker}")
         row[0].set_ylabel("NDCG@10")
     for ax in axes[-1]:
         ax.set_xlabel("sessions")
