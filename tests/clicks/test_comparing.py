@@ -390,3 +390,10 @@ def test_later_queries_test_earlier_ones_train(log, bias) -> None:
     assert comparison.figure("down", "dcg@3") == pytest.approx(
         evaluate(late, late.queries.features[:, 1], metrics=["dcg@3"], bias=bias).mean["dcg@3"]
     )
+
+
+def test_where_a_log_hardly_tells_the_bias_it_is_said(log) -> None:
+    still = log.take(np.arange(12))
+    with pytest.warns(UserWarning, match="bias: the log hardly tells the propensities"):
+        comparison = run(still, {"down": Feature(1)}, bias="swaps", metrics=["dcg@3"])
+    assert "bias: the log hardly tells the propensities" in " ".join(comparison.notes)

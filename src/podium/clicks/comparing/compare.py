@@ -156,6 +156,7 @@ def compare(
     )
     with listening(progress) as listener, open_cluster(dask, jobs) as cluster:
         tell((cannot_tell(metric, reason) for metric, reason in silent.items()), listener)
+        tell(source.warnings, listener)
         if left_out:
             listener.note(f"left out, for they are not trained on a loss: {', '.join(left_out)}")
         return run_study(study, out=out, jobs=jobs, progress=listener, cluster=cluster)

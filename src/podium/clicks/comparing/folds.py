@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -92,6 +93,7 @@ class LogFolds:
         self.fingerprint = _fingerprint(self)
         self.part = lru_cache(maxsize=None)(self._part)
         self.bias_of = lru_cache(maxsize=None)(self._bias_of)
+        self._warnings: dict[str, list[str]] = {}
 
     @property
     def n_left_out(self) -> int:
@@ -120,7 +122,18 @@ class LogFolds:
         return self.clicks.take(self._used[self._parts[fold][0]])
 
     def _bias_of(self, fold: str) -> FoldBias:
-        return self.bias.of(self._train(fold), self.clicks.n_places)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            found = self.bias.of(self._train(fold), self.clicks.n_places)
+        self._warnings[fold] = [str(warning.message) for warning in caught]
+        return found
+
+    @property
+    def warnings(self) -> list[str]:
+        """What was said of the estimated biases, where the log hardly tells them."""
+        for fold in self.folds:
+            self.bias_of(fold)
+        return [f"{fold}, bias: {text}" for fold in self.folds for text in self._warnings[fold]]
 
     def _part(self, fold: str, which: str) -> LogPart:
         """Return a validation or test part."""

@@ -134,6 +134,7 @@ class LogJudging:
         sessions = np.concatenate([counted(part, self.folds.estimator, self.folds.clip) for part in parts])
         if without := int(((logged.sessions > 0) & (sessions == 0)).sum()):
             yield f"{without} queries without clicks left out"
+        yield from self.folds.warnings
         if left_out := self.folds.n_left_out:
             yield f"{left_out} queries of the log have no candidates and are left out"
 
