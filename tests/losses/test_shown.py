@@ -104,6 +104,19 @@ def test_with_a_bias_it_is_brute_force_over_sessions(debias: str, penalty: float
     np.testing.assert_allclose(found.d_parameters, own, rtol=1e-10)
 
 
+def test_factors_divide_what_is_normalized() -> None:
+    """The normalization is that of the plain loss, or a list that counts more would be made to count the same."""
+    loss, equal = bound("pairwise"), np.concatenate((np.full(5, 0.25), np.full(5, 2.0)))
+    plain = loss.value_and_gradient(SCORES, parameters=np.ones(10), curvature=True)
+    found = loss.value_and_gradient(SCORES, parameters=equal, curvature=True)
+    assert found.value == pytest.approx(plain.value / 0.5)
+    np.testing.assert_allclose(found.d_scores, plain.d_scores / 0.5, rtol=1e-10, atol=1e-15)
+    np.testing.assert_allclose(found.d2_scores, plain.d2_scores / 0.5, rtol=1e-10, atol=1e-15)
+    # Of the losses by places, it is no part.
+    bare = bound("pairwise", normalize=False).value_and_gradient(SCORES, parameters=equal)
+    np.testing.assert_allclose(found.d_parameters, bare.d_parameters)
+
+
 def tiny() -> tuple[podium.Clicks, ShownLists]:
     """Two sessions that show x and y: x is clicked at place 1, then y at place 1, x at 2 being left."""
     clicks = podium.Clicks(

@@ -5,8 +5,10 @@ alike are one, counted. Two ways of debiasing:
 
 *pairwise* divides the loss of a pair by t⁺_p t⁻_q, with p the place of the click and q that of the other document.
 After each tree t⁺_p becomes [Σ ℓ / t⁻_q over pairs clicked at p ÷ the same at place 1]^{1/(1 + penalty)}, and t⁻_q
-likewise with ℓ / t⁺_p over the pairs not clicked at q, ℓ being the losses, as LambdaRank weighs them, at the scores
-before the tree (Hu, Wang, Peng and Li: *Unbiased LambdaMART*, WWW 2019; XGBoost's ``lambdarank_unbiased``).
+likewise with ℓ / t⁺_p over the pairs not clicked at q, ℓ being losses times |Δ| at the scores before the tree (Hu,
+Wang, Peng and Li: *Unbiased LambdaMART*, WWW 2019; XGBoost's ``lambdarank_unbiased``). The normalization of
+LambdaRankLoss is that of the loss without t⁺ and t⁻, and no part of ℓ: it would undo much of the debiasing, by making
+lists count alike however far down they were clicked, and t⁺ would run away from what it should undo.
 
 *additive* adds b_p to the score of the document at place p, also in the ranking that weighs the pairs, and moves b_p by
 a regularized Newton step after each tree (LightGBM's ``position`` field).
@@ -136,20 +138,19 @@ def shown_lambdas(given: OneList, prepared: Any, out: Derivatives) -> float:
         ranked = s, order, places, hits, all_values[here]
         loss, scale = _pairs_of_list(ranked, terms, settings, parameters, additive, found)
         value += times[k] * scale * loss
-        weight = times[k] * scale / total[given.query]
-        slope, bend = weight * settings.sigma, weight * settings.sigma * settings.sigma
+        share = times[k] / total[given.query]
+        slope, bend = share * scale * settings.sigma, share * scale * settings.sigma * settings.sigma
         for i in range(len(order)):
             out.gradient[rows[i] - given.start] += slope * found[0, i]
             if len(out.curvature):
                 out.curvature[rows[i] - given.start] += bend * found[1, i]
             p = places[i]
             if additive:
-                pull = penalty * times[k] / total[given.query]
-                out.d_parameters[p] += slope * found[0, i] + pull * parameters[p]
-                out.d_parameters[n_places + p] += bend * found[1, i] + pull
+                out.d_parameters[p] += slope * found[0, i] + share * penalty * parameters[p]
+                out.d_parameters[n_places + p] += bend * found[1, i] + share * penalty
             else:
-                out.d_parameters[p] += weight * found[2, i]
-                out.d_parameters[n_places + p] += weight * found[3, i]
+                out.d_parameters[p] += share * found[2, i]
+                out.d_parameters[n_places + p] += share * found[3, i]
     return value / total[given.query]
 
 
@@ -174,25 +175,23 @@ def _pairs_of_list(
             if hits[i] == hits[j]:
                 continue
             lead = settings.sigma * (s[r] - s[t])
-            weight = abs((v[i] - v[j]) * (a[r] + k[r] * b[t]))
-            if by_gap:
-                weight /= LEAST_GAP + s[r] - s[t]
+            delta = abs((v[i] - v[j]) * (a[r] + k[r] * b[t]))
+            weight = delta / (LEAST_GAP + s[r] - s[t]) if by_gap else delta
             u = exp(-lead)
             likely = 1.0 / (1.0 + u)  # probability of the present order
             right = hits[i] > 0
             wrong = u * likely if right else likely
-            cost = weight * (log1p_unit(u) + (0.0 if right else lead))
+            cost = log1p_unit(u) + (0.0 if right else lead)
+            sum_lambda += weight * wrong
             if not additive:
                 hit, miss = (i, j) if right else (j, i)
                 plus, minus = parameters[places[hit]], parameters[n_places + places[miss]]
-                found[2, hit] += cost / minus
-                found[3, miss] += cost / plus
+                found[2, hit] += delta * cost / minus
+                found[3, miss] += delta * cost / plus
                 weight /= plus * minus
-                cost /= plus * minus
             change = weight * wrong
             curve = weight * u * likely * likely
-            loss += cost
-            sum_lambda += change
+            loss += weight * cost
             found[0, i] += -change if right else change
             found[0, j] += change if right else -change
             found[1, i] += curve
