@@ -17,7 +17,7 @@ from podium.scorers import Trees
 
 QUERIES = podium.make_queries(n_queries=300, n_documents=20, n_features=10, random_state=1)
 TRAIN, TEST = QUERIES.take(range(100)), QUERIES.take(range(100, 300))
-CLICKS = simulate(TRAIN, TRAIN.features[:, 0], sessions=8_000, top=8, random_state=2)
+CLICKS = simulate(TRAIN, TRAIN.features[:, 0], exponent=1.5, sessions=15_000, random_state=2)
 TREES: dict[str, Any] = {"n_trees": 40, "n_leaves": 5, "learning_rate": 0.1, "random_state": 0}
 
 
@@ -33,8 +33,8 @@ def naive() -> float:
 
 def test_rankings_are_better_than_by_click_rates(debiased: podium.LambdaMART, naive: float) -> None:
     known = podium.LambdaMART(**TREES).fit(CLICKS, bias=PositionBias.known(CLICKS.truth.propensities)).score(TEST)
-    # When this was written: naive .869, pairwise .883, additive .892, known .897.
-    assert debiased.score(TEST) > naive + 0.007
+    # When this was written: naive .859, pairwise .875, additive .893, known .894.
+    assert debiased.score(TEST) > naive + 0.01
     assert debiased.score(TEST) > known - 0.03
 
 
@@ -106,7 +106,7 @@ def test_validation_early_stopping_repeats_weights_and_going_on() -> None:
     ranker = podium.LambdaMART(debias="pairwise", patience=5, **{**TREES, "n_trees": 60}).fit(CLICKS, eval_set=TEST)
     assert ranker.model_.n_trees == ranker.convergence_.best_iter
     several = podium.LambdaMART(debias="additive", repeats=2, **{**TREES, "n_trees": 5}).fit(CLICKS)
-    assert several.bias_.additive_.shape == (8,)
+    assert several.bias_.additive_.shape == (10,)
     more = podium.LambdaMART(debias="additive", **{**TREES, "n_trees": 5}).fit(CLICKS, init=several)
     assert more.model_.n_trees == 15
     only = np.zeros(len(CLICKS.queries))
