@@ -20,8 +20,10 @@ RUN_BOTH_WAYS = ("test_function",)
 # processes, a browser. Their tests are marked slow, and `make test-quick` leaves them out.
 SLOW = {
     "cli/test_compare.py",
+    "cli/test_compare_clicks.py",
     "cli/test_demo.py",
     "cli/test_train_selection.py",
+    "clicks/test_comparing.py",
     "core/test_random_state.py",
     "data/test_decimals.py",
     "data/test_indexed.py",
