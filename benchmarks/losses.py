@@ -1,6 +1,6 @@
 """Value and gradient of losses: Podium against Rax, PyTorch and LightGBM, in documents per second.
 
-    python benchmarks/losses.py [--quick] [--rounds N] [--losses NAME …]
+    python benchmarks/losses.py [--quick] [--rounds N] [--cpu-time] [--losses NAME …]
 
 6,000 lists of 20 to 215 documents, or 2,000 lists of 100, in five grades, float32 scores. The losses and the peers'
 forms of them are the tables in ``loss_peers``. The contestants:
@@ -14,7 +14,8 @@ lightgbm   LightGBM's own objective (gradient and Hessian, no value): an iterati
 Padded contestants get prepared batches; preparing them is not timed. Pairwise losses run in batches of 40 lists,
 whose tensors fit into the cache. Contestants take turns, and the best round of each counts. All use all cores that the
 process may use (``taskset -c 0`` gives them one). Other work on the machine disturbs the figures: compare ratios within
-one run. Needs torch, jax, rax and lightgbm.
+one run, or, with one core, count CPU time of the process, all its threads, which is what an idle machine would take.
+Needs torch, jax, rax and lightgbm.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ from loss_peers import CONTESTS
 from loss_peers.contest import Contest, Formula
 
 Run = Callable[[], float]
+Clock = Callable[[], float]
 SMALL = 40
 """Lists per batch of pairwise losses; a divisor of the numbers of lists, so that all batches have one shape."""
 
@@ -112,7 +114,7 @@ def run_podium(lists: Lists, contest: Contest) -> Run:
     return run
 
 
-def lightgbm_seconds(lists: Lists, n_iterations: int, objective: Mapping[str, Any]) -> float:
+def lightgbm_seconds(lists: Lists, n_iterations: int, objective: Mapping[str, Any], clock: Clock) -> float:
     """Return the seconds for one LightGBM iteration that does almost nothing but compute gradients."""
     feature = (np.arange(lists.n) % 2).astype(np.float32)[:, None]
     data = lightgbm.Dataset(
@@ -123,13 +125,13 @@ def lightgbm_seconds(lists: Lists, n_iterations: int, objective: Mapping[str, An
     booster.update()
     best = float("inf")
     for _ in range(n_iterations):
-        start = time.perf_counter()
+        start = clock()
         booster.update()
-        best = min(best, time.perf_counter() - start)
+        best = min(best, clock() - start)
     return best
 
 
-def take_turns(runs: dict[str, Run], n_rounds: int) -> dict[str, float]:
+def take_turns(runs: dict[str, Run], n_rounds: int, clock: Clock) -> dict[str, float]:
     """Return the best seconds of each; a pause lets one library's threads go idle before the next one starts."""
     best = dict.fromkeys(runs, float("inf"))
     for run in runs.values():
@@ -137,10 +139,10 @@ def take_turns(runs: dict[str, Run], n_rounds: int) -> dict[str, float]:
     for _ in range(n_rounds):
         for name, run in runs.items():
             time.sleep(0.05)
-            end = time.perf_counter() + 0.1
-            while (start := time.perf_counter()) < end:
+            end = clock() + 0.1
+            while (start := clock()) < end:
                 run()
-                best[name] = min(best[name], time.perf_counter() - start)
+                best[name] = min(best[name], clock() - start)
     return best
 
 
@@ -157,12 +159,13 @@ def contestants(lists: Lists, contest: Contest) -> dict[str, Run]:
     return runs
 
 
-def timed(lists: Lists, contest: Contest, n_rounds: int) -> dict[str, float]:
+def timed(lists: Lists, contest: Contest, n_rounds: int, clock: Clock) -> dict[str, float]:
     """Return the seconds that each contestant takes."""
-    seconds = take_turns(contestants(lists, contest), n_rounds)
+    seconds = take_turns(contestants(lists, contest), n_rounds, clock)
     if contest.lightgbm:
-        baseline = lightgbm_seconds(lists, 2 * n_rounds, {"objective": "regression", "boost_from_average": False})
-        seconds["lightgbm"] = lightgbm_seconds(lists, 2 * n_rounds, contest.lightgbm) - baseline
+        regression = {"objective": "regression", "boost_from_average": False}
+        baseline = lightgbm_seconds(lists, 2 * n_rounds, regression, clock)
+        seconds["lightgbm"] = lightgbm_seconds(lists, 2 * n_rounds, contest.lightgbm, clock) - baseline
     return seconds
 
 
@@ -170,10 +173,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="a tenth of the lists, one round")
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--cpu-time", action="store_true", help="count CPU time instead of time on the clock")
     parser.add_argument("--losses", nargs="+", default=list(CONTESTS), metavar="NAME", help=", ".join(CONTESTS))
     arguments = parser.parse_args()
     chosen = {name.lower() for name in arguments.losses}
-    tenth = 10 if arguments.quick else 1
+    tenth, clock = 10 if arguments.quick else 1, time.process_time if arguments.cpu_time else time.perf_counter
     n_rounds = 1 if arguments.quick else arguments.rounds
     rng = np.random.default_rng(0)
     mixed, hundred = Lists(rng.integers(20, 216, 6000 // tenth), rng), Lists(np.full(2000 // tenth, 100), rng)
@@ -183,7 +187,7 @@ def main() -> None:
         if name.lower() not in chosen:
             continue
         lists = hundred if contest.hundred else mixed
-        seconds = timed(lists, contest, n_rounds)
+        seconds = timed(lists, contest, n_rounds, clock)
         for contestant, best in seconds.items():
             ratio = "" if contestant == "podium" else f"{best / seconds['podium']:.1f}× faster"
             print(f"{name:<24} {contestant:<10} {lists.n / best / 1e6:>14.1f} {ratio:>12}", flush=True)

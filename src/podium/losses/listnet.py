@@ -18,13 +18,15 @@ from podium.core.parameters import choice, count, number
 from podium.losses.base import Derivatives, Kernel, LabeledLists, Loss, OneList, njit, own
 from podium.losses.listnet_divergences import DIVERGENCES, PHIS, listnet_divergence, log_phis
 from podium.losses.listnet_prefixes import cross_entropy, listnet_prefixes, prepare_prefixes
-from podium.numerics.elementary import FAST, exp, largest, log
+from podium.numerics.elementary import FAST, all_finite, exp, largest, log
 from podium.numerics.pool import share
 
 __all__ = ["ListNetLoss"]
 
 LONG = 4096
 """Lists beyond this length are added up in float64: float32 sums of so many terms would lose digits."""
+SILENT = -1.0
+"""Where the first share of a list should be: the list says nothing."""
 
 
 class ListNetLoss(Loss, cost="n (n² for k = 3)"):
@@ -148,10 +150,14 @@ def _softmax(logits: np.ndarray, offsets: np.ndarray) -> np.ndarray:
 
 @njit(fastmath=FAST, error_model="numpy")
 def listnet(given: OneList, prepared: Any, out: Derivatives) -> float:
-    """Compare the first place, k = 1."""
+    """Compare the first place, k = 1. A target that begins with :data:`SILENT` is that of a list to pass over."""
     scores, gradient, curvature = given.scores, out.gradient, out.curvature
     number = gradient.dtype.type  # keeps float32 loops free of float64, which would halve their speed
     n, target, top = len(scores), own(prepared[0], given), largest(scores)
+    if target[0] == SILENT:
+        gradient[:] = 0
+        curvature[:] = 0
+        return 0.0 if all_finite(scores) else np.nan
     # Sums are in loops that write nothing: a loop that writes is compiled twice, for arrays that may overlap and for
     # others, so that the order of a sum in it would depend on places in memory.
     for i in range(n):

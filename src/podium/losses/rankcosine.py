@@ -15,13 +15,15 @@ from typing import Any
 import numpy as np
 
 from podium.core.parameters import choice
-from podium.losses.base import Derivatives, LabeledLists, Loss, OneList, njit, own
+from podium.losses.base import Array, Derivatives, LabeledLists, Loss, OneList, njit, own
 from podium.numerics.elementary import FAST, extent
 
 __all__ = ["RankCosineLoss"]
 
 NOTHING = 1e-30
 """Scores no larger than this are taken as 0."""
+SMALL, LARGE = 1e-50, 1e250
+"""Between these, the sum of the squares has lost nothing to underflow or overflow."""
 
 
 class RankCosineLoss(Loss, shift_invariant=False, has_curvature=True, keeps_float32=True, ns_per_document=2.0):
@@ -66,27 +68,38 @@ def rankcosine(given: OneList, prepared: Any, out: Derivatives) -> float:
         gradient[:] = 0
         curvature[:] = 0
         return 0.0
-    low, high = extent(scores)
-    largest = float(max(-low, high))
-    if largest <= NOTHING:
-        for i in range(n):
-            gradient[i] = -0.5 * direction[i]
-        for i in range(len(curvature)):
-            curvature[i] = 0.5 / length_of_grades
-        return 0.5
-    scale, squares, product = 1.0 / largest, 0.0, 0.0
-    for i in range(n):
-        s = scale * scores[i]
-        squares += s * s
-        product += s * direction[i]
+    scale = 1.0
+    squares, product = _sums(scores, direction, scale)
+    if not SMALL < squares < LARGE:
+        low, high = extent(scores)
+        largest = float(max(-low, high))
+        if largest <= NOTHING:
+            for i in range(n):
+                gradient[i] = -0.5 * direction[i]
+            for i in range(len(curvature)):
+                curvature[i] = 0.5 / length_of_grades
+            return 0.5
+        scale = 1.0 / largest
+        squares, product = _sums(scores, direction, scale)
     cosine = product / math.sqrt(squares)
-    length = largest * math.sqrt(squares)
+    length = math.sqrt(squares) / scale
     along, across = 0.5 * cosine / (length * length), 0.5 / length
     for i in range(n):
         gradient[i] = along * scores[i] - across * direction[i]
     for i in range(len(curvature)):
         curvature[i] = across / max(length, length_of_grades)
     return 0.5 * (1.0 - cosine)
+
+
+@njit(fastmath=FAST, error_model="numpy")
+def _sums(scores: Array, direction: Array, scale: float) -> tuple[float, float]:
+    """Return the sums of the squares of the scores, times a scale, and of their products with the direction."""
+    squares, product = 0.0, 0.0
+    for i in range(len(scores)):
+        s = scale * scores[i]
+        squares += s * s
+        product += s * direction[i]
+    return squares, product
 
 
 RankCosineLoss.kernel = rankcosine

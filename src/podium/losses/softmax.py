@@ -10,10 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from podium.losses.base import Derivatives, LabeledLists, Loss, OneList, njit
+from podium.losses.base import LabeledLists, Loss
 from podium.losses.labeled import scaled
-from podium.losses.listnet import listnet
-from podium.numerics.elementary import all_finite
+from podium.losses.listnet import SILENT, listnet
 
 __all__ = ["SoftmaxLoss"]
 
@@ -49,17 +48,10 @@ class SoftmaxLoss(
     def prepare(self, data: LabeledLists) -> tuple[Any, ...]:
         grades, _ = scaled(np.maximum(data.labels, 0.0))  # so that no sum overflows
         sums = data.sums(grades)
-        says_something = (sums > 0.0) & (data.sizes > 1)
-        return grades / np.repeat(np.where(sums > 0.0, sums, 1.0), data.sizes), says_something
+        shares = grades / np.repeat(np.where(sums > 0.0, sums, 1.0), data.sizes)
+        silent = (data.sizes > 0) & ((sums == 0.0) | (data.sizes == 1))
+        shares[data.offsets[:-1][silent]] = SILENT
+        return (shares,)
 
 
-@njit(error_model="numpy")
-def softmax(given: OneList, prepared: Any, out: Derivatives) -> float:
-    if prepared[1][given.query]:
-        return listnet(given, prepared, out)
-    out.gradient[:] = 0
-    out.curvature[:] = 0
-    return 0.0 if all_finite(given.scores) else np.nan
-
-
-SoftmaxLoss.kernel = softmax
+SoftmaxLoss.kernel = listnet

@@ -28,8 +28,8 @@ def over_blocks(block: Any, **constants: Any) -> Callable[..., None]:
         block(first, stop, ahead, worth, tables) -> None
 
     which compares the documents at the places ``first`` to ``first + 3`` with all below them. For the k-th of them and
-    one at place t, e^−lead is ``ahead[k] * worth[t]``; from ``stop`` on, ``worth`` is 0. Where ``ahead`` is 0, there is
-    nothing to compare. Vectors begin at multiples of their width, the first one before ``first``.
+    one at place t, e^−lead is ``ahead[k] * worth[t]``. Where ``ahead`` is 0, there is nothing to compare; from ``stop``
+    on, ``worth`` is 0 if it was before. Vectors begin at multiples of their width, the first one before ``first``.
 
     Compile ``block`` with ``forceinline=True``. ``constants`` are other values of its global names.
     """
@@ -45,16 +45,17 @@ block: Kernel = unbound
 def _over_blocks(s: Array, n: int, n_rows: int, steepness: float, worth: Array, tables: tuple[Any, ...]) -> None:
     """Compare the documents at the first ``n_rows`` places with those below them.
 
-    ``s`` has the n scores in falling order; it and ``worth``, which is room for what the documents are worth, have
-    ``rounded_up(n)`` entries. ``steepness`` has the type of the scores. Give ``tables`` unowned arrays.
+    ``s`` has the n scores in falling order; it and ``worth``, room for what the documents are worth, have
+    ``rounded_up(n)`` entries. If ``worth`` holds zeros, what is beyond a block's ``stop`` stays 0. ``steepness`` has
+    the type of the scores. Give ``tables`` unowned arrays.
     """
     r = 0
     while r < n_rows:
         end = min(_reached(s[:n], r, steepness, REACH), n_rows)
         reached = _reached(s[:n], r, steepness, NOTHING)
-        begin = r // width(s) * width(s)
-        _fill_worth(s[begin:], s[r], steepness, worth[begin:])
-        worth[reached:] = 0
+        begin, stop = r // width(s) * width(s), rounded_up(reached)
+        _fill_worth(s[begin:stop], s[r], steepness, worth[begin:stop])
+        worth[reached:stop] = 0
         for first in range(r // ROWS * ROWS, end, ROWS):
             ahead = (
                 _ahead(worth, first, r, end),
@@ -62,21 +63,20 @@ def _over_blocks(s: Array, n: int, n_rows: int, steepness: float, worth: Array, 
                 _ahead(worth, first + 2, r, end),
                 _ahead(worth, first + 3, r, end),
             )
-            block(first, rounded_up(reached), ahead, unowned(worth), tables)
+            block(first, stop, ahead, unowned(worth), tables)
         r = end
 
 
-@njit(error_model="numpy")
+@njit(fastmath=FAST, error_model="numpy")
 def _reached(s: Array, r: int, steepness: float, fall: float) -> int:
-    """Return the first place whose score, times the steepness, is more than ``fall`` below that at place r."""
-    low, high = r + 1, len(s)
-    while low < high:
-        middle = (low + high) // 2
-        if steepness * (s[r] - s[middle]) > fall:
-            high = middle
-        else:
-            low = middle + 1
-    return low
+    """Return the first place whose score, times the steepness, is more than ``fall`` below that at place r.
+
+    All are looked at: a search would guess wrong at every other step, which costs more.
+    """
+    n_near, limit = 0, s.dtype.type(fall)
+    for t in range(len(s)):
+        n_near += steepness * (s[r] - s[t]) <= limit
+    return max(n_near, r + 1)
 
 
 @njit(fastmath=FAST, error_model="numpy")
