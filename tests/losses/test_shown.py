@@ -146,6 +146,9 @@ def test_factors_of_places_by_hand() -> None:
     np.testing.assert_allclose(renewed, np.sqrt([1, plus[1] / plus[0], 1, minus[1] / minus[0]]))
     # Where no pair has the first place, nothing can be compared with it.
     np.testing.assert_array_equal(loss.renewed(np.ones(4), np.array([0.0, 1.0, 1.0, 1.0])), np.ones(4))
+    # A place without a pair keeps its factors, and none is below .01.
+    renewed = loss.renewed(np.array([1.0, 0.5, 1.0, 0.3]), np.array([1.0, 0.0, 1e6, 0.01]))
+    assert renewed.tolist() == [1, 0.5, 1, 0.01]
     assert clicks.queries.n_documents == 2
 
 

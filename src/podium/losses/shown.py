@@ -27,8 +27,8 @@ from podium.losses.lambdarank import LEAST_GAP, LambdaRankLoss, fill_positions
 from podium.numerics.elementary import FAST, exp, log1p_unit
 from podium.numerics.grades import shuffled_lists
 
-_LEAST = 1e-6
-"""Factors of places are at least this, before the root: a place at which nothing was lost has no factor of its own."""
+_LEAST = 0.01
+"""Factors of places are at least this: no pair weighs more than 10,000 times, no click more than 100 times as much."""
 
 
 class ShownLambdas(Loss, has_gradient=False, has_curvature=True):
@@ -77,8 +77,8 @@ class ShownLambdas(Loss, has_gradient=False, has_curvature=True):
         if first[0] <= 0 or second[0] <= 0:  # none of the queries drawn for this tree has a pair with the first place
             return parameters
         ratios = np.concatenate((first / first[0], second / second[0]))
-        made: Array = np.maximum(ratios, _LEAST) ** (1.0 / (1.0 + self.loss.debias_penalty))
-        return made
+        made = np.maximum(ratios ** (1.0 / (1.0 + self.loss.debias_penalty)), _LEAST)
+        return np.where(derivatives > 0, made, parameters)  # places without a pair among the queries that were drawn
 
     def prepare(self, data: LabeledLists) -> tuple[Any, ...]:
         lists = self._lists
