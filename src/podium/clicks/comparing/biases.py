@@ -81,14 +81,6 @@ def given_bias(bias: Any) -> GivenBias:
     if isinstance(bias, list | tuple | np.ndarray):
         bias = PositionBias.known(bias)
     if isinstance(bias, Truth):
-        bias = _of_truth(bias)
+        bias = bias.as_bias()
     as_bias(bias)  # raises, saying so, if it is none
     return GivenBias(bias, estimated=False)
-
-
-def _of_truth(truth: Truth) -> Bias:
-    """Return what places do in a simulated log as a bias that documents can be asked of."""
-    made = TrustBias(bootstrap=0)
-    made.alpha_, made.beta_ = coefficients(truth, len(truth.propensities))
-    made.propensities_, made.intervals_ = truth.propensities, None
-    return made

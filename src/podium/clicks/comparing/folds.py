@@ -144,7 +144,8 @@ class LogFolds:
         guess = np.zeros(logged.queries.n_documents)
         if self.estimator == "dr":
             known = read_log(self._train(fold), None, bias.alpha, bias.beta)
-            prior = Attraction.fit(known.queries.features, known.gained, known.exposure)
+            seen = known.shown
+            prior = Attraction.fit(known.queries.features[seen], known.gained[seen], known.exposure[seen])
             guess = prior.means(logged.queries.features)
         return LogPart(part, logged, guess)
 
