@@ -20,9 +20,9 @@ __all__ = ["WithJudgments"]
 class WithJudgments:
     """A bias for ``fit`` that knows judgments of some of the documents, too.
 
-    In lists of clicked documents, those that were judged get the attractiveness of their grade. It is learned from what
-    documents of each grade are expected to be by their clicks. Judgments also teach the regression on features that all
-    other documents are shrunk to. This is for judgments of a few documents of many queries, such as
+    In lists of clicked documents, those that were judged get the attractiveness of their grade, and every other document
+    is taken for one of the grades, as its clicks and its features say. How attractive a grade is, is learned from the
+    clicks on all documents. This is for judgments of a few documents of many queries, such as
     :func:`podium.clicks.ask` asks for; where whole lists were judged, ``fit([queries, clicks])`` learns from their
     order.
 
