@@ -146,7 +146,8 @@ def _graded(frame: pl.DataFrame, grade: str, path: FilePath) -> tuple[pl.DataFra
     if n == frame.height:
         raise ValueError(f"none of its {n} rows has a grade: column {grade!r} is empty")
     if n:
-        warnings.warn(f"{path}: {n} of {frame.height} rows have no grade and are left out", LeftOutWarning, stacklevel=4)
+        left_out = f"{path}: {n} of {frame.height} rows have no grade and are left out"
+        warnings.warn(left_out, LeftOutWarning, stacklevel=4)
     return frame.filter(~empty), np.flatnonzero(~empty.to_numpy()) + 1
 
 
