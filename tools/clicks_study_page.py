@@ -201,23 +201,45 @@ def _real(found: Values) -> Iterator[str]:
             pooled = _pooled(found, logs, RANKERS[0], "naive")
             assert pooled is not None
             titles.append(f"{logs[0].sessions:,} sessions, exponent {logs[0].exponent:g} ({len(pooled)} lists)")
-        means, differences = [], []
+        means = []
         for ranker, how in _rows(name):
             cells = [_pooled(found, logs, ranker, how) for logs in columns]
-            label = [ranker, how if how != ranker else ""]
-            means.append(label + ["" if cell is None else f"{np.nanmean(cell):.4f}" for cell in cells])
-            if how not in (*METHODS, *DEBIASING):
-                continue
-            naive = [_pooled(found, logs, ranker, "naive") for logs in columns]
-            differences.append(
-                label
-                + [
-                    "" if one is None or other is None else _difference(one, other)
-                    for one, other in zip(cells, naive, strict=True)
-                ]
-            )
-        yield f"### {NAMES[name]}\n\n{table(['ranker', 'learned with', *titles], means)}"
-        yield f"Differences from *naive*:\n\n{table(['ranker', 'learned with', *titles], differences)}"
+            means.append(_label(ranker, how) + ["" if cell is None else f"{np.nanmean(cell):.4f}" for cell in cells])
+        header = ["ranker", "learned with", *titles]
+        yield f"### {NAMES[name]}\n\n{_missing(found, name)}{table(header, means)}"
+        for other in ("naive", "true"):
+            yield f"Differences from *{other}*:\n\n{table(header, _differences(found, name, columns, other))}"
+
+
+def _label(ranker: str, how: str) -> list[str]:
+    return [ranker, how if how != ranker else ""]
+
+
+def _differences(found: Values, name: str, columns: list[list[Log]], other: str) -> list[list[str]]:
+    """Return the rows of what estimates of the bias are worth, compared with another bias."""
+    rows = []
+    for ranker, how in _rows(name):
+        if how not in (*METHODS, *DEBIASING):
+            continue
+        row = _label(ranker, how)
+        for logs in columns:
+            values, compared = (_pooled(found, logs, ranker, one) for one in (how, other))
+            row.append("" if values is None or compared is None else _difference(values, compared))
+        rows.append(row)
+    return rows
+
+
+def _missing(found: Values, name: str) -> str:
+    """Return a paragraph on the logs that were not computed; nothing if there are none."""
+    missing: dict[str, list[str]] = {}
+    for log in CURVES[name] + STEEP[name]:
+        if not _complete(found, log):
+            kind = f"{log.sessions:,} sessions with exponent {log.exponent:g}"
+            missing.setdefault(kind, []).append(str(log.seed))
+    if not missing:
+        return ""
+    listed = "; ".join(f"{kind}: seeds {', '.join(seeds)}" for kind, seeds in missing.items())
+    return f"**Not computed, and in no figure here:** {listed}. The same command computes them.\n\n"
 
 
 # ---- the picture
