@@ -20,8 +20,8 @@ __all__ = ["WithJudgments"]
 class WithJudgments:
     """A bias for ``fit`` that knows judgments of some of the documents, too.
 
-    In lists of clicked documents, those that were judged get the attractiveness of their grade, and every other document
-    is taken for one of the grades, as its clicks and its features say. How attractive a grade is, is learned from the
+    In lists of clicked documents, those that were judged get the attractiveness of their grade. Every other document is
+    taken for one of the grades, as its clicks and its features say; how attractive a grade is, is learned from the
     clicks on all documents. This is for judgments of a few documents of many queries, such as
     :func:`podium.clicks.ask` asks for; where whole lists were judged, ``fit([queries, clicks])`` learns from their
     order.

@@ -139,7 +139,7 @@ def read_judgments(
 
 
 def _graded(frame: pl.DataFrame, grade: str, path: FilePath) -> tuple[pl.DataFrame, np.ndarray]:
-    """Return the rows with a grade, and their numbers from 1, saying how many have none, as in a file that raters have not finished."""
+    """Return the rows with a grade, and their numbers from 1; say how many have none, as where raters go on."""
     column = frame[grade]
     empty = column.is_null() if column.dtype != pl.String else column.fill_null("").str.strip_chars() == ""
     n = int(empty.sum())
