@@ -83,6 +83,25 @@ def test_a_long_list_is_sorted_otherwise_and_agrees() -> None:
     np.testing.assert_allclose(single.d_scores, double.d_scores, atol=2e-5 * np.abs(double.d_scores).max())
 
 
+@pytest.mark.parametrize("n", [2, 3, 4, 5, 15, 16, 17, 33, 64, 100, 203])
+@pytest.mark.parametrize("scale", [0.1, 3.0, 100.0])
+def test_gradient_and_stand_in_of_lists_of_all_lengths(n: int, scale: float) -> None:
+    rng = np.random.default_rng(n)
+    s, y = (scale * rng.normal(size=n)).round(2), rng.integers(0, 4, n).astype(float)
+    y[:2] = 0.0, 3.0
+    ideal = (np.sort(2.0**y - 1)[::-1] / np.log2(2 + np.arange(n))).sum()
+    u = np.exp(-np.abs(s[:, None] - s[None, :]) / 0.1)
+    ranks = smooth_ranks(s, 0.1)
+    pulls = (2.0**y - 1) / ideal * np.log(2) / (np.log(1 + ranks) ** 2 * (1 + ranks))  # −∂L/∂r̂
+    terms = (pulls[None, :] - pulls[:, None]) * u / (1 + u) ** 2 / 0.1
+    at = ApproxNDCGLoss(0.1).value_and_gradient(s, y, [0, n], curvature=True)
+    assert at.value == pytest.approx(approx_ndcg(s, y, 0.1), rel=1e-10)
+    size = np.abs(terms).sum() + 1e-20  # documents that are more than 80 T apart do not see each other
+    np.testing.assert_allclose(at.d_scores, terms.sum(axis=1), rtol=1e-9, atol=1e-13 * size)
+    assert at.d2_scores is not None
+    np.testing.assert_allclose(at.d2_scores, np.abs(terms).sum(axis=1) / 0.1, rtol=1e-9, atol=1e-12 * size)
+
+
 def test_cold_it_is_ndcg_itself() -> None:
     scores, labels = lists(3)
     scores[8] += 0.5  # equal scores would share their ranks, where a metric averages gains
