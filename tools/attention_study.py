@@ -173,9 +173,10 @@ def main() -> None:
     sizes, seeds, epochs = (QUICK_SIZES, SEEDS[:1], 5) if options.quick else (SIZES, SEEDS, EPOCHS)
     rows: list[Row] = []
     with ProcessPoolExecutor(options.jobs) as pool:
-        tasks = [pool.submit(row, *task, sizes, epochs) for task in product(KINDS, LOSSES, seeds)]
-        for task in tasks:
-            rows.append(task.result())
+        tasks = product(KINDS, LOSSES, seeds)
+        promised = [pool.submit(row, kind, loss, seed, sizes, epochs) for kind, loss, seed in tasks]
+        for one in promised:
+            rows.append(one.result())
             print(f"{rows[-1].kind}: {rows[-1].cells}", flush=True)
     if options.quick:
         return

@@ -129,17 +129,6 @@ def test_a_saved_ranker_needs_no_module(tmp_path: Any) -> None:
         podium.serving.load(tmp_path / "model.podium")
 
 
-def test_files_of_the_first_version_have_no_linear_part() -> None:
-    queries = lists()
-    scorer = Attention(layers=1, heads=2, width=8)
-    model = scorer.start(queries, np.random.default_rng(0))
-    model = model.at(np.random.default_rng(1).normal(0.0, 0.2, len(model.theta)))
-    arrays = model.to_arrays()
-    linear = queries.features @ arrays.pop("direct.weight")[0]
-    again = scorer.model_class.from_arrays(scorer, arrays)
-    np.testing.assert_allclose(again.scores(queries), model.scores(queries) - linear, rtol=0, atol=1e-5)
-
-
 def test_training_starts_from_equal_scores_or_from_a_linear_model() -> None:
     queries = lists(sizes=[15] * 30)
     scorer = Attention(layers=1, width=8, dtype="float64")
@@ -155,6 +144,15 @@ def test_training_starts_from_equal_scores_or_from_a_linear_model() -> None:
         np.testing.assert_allclose(design @ weights, scores, rtol=0, atol=1e-6)
         assert np.abs(weights[:-1]).max() > 0.01
     assert abs(scores.mean() - queries.labels.mean()) < 0.2  # the constant of squared error's
+
+
+def test_penalties_are_on_weights_only() -> None:
+    queries = lists()
+    model = Attention(layers=1, width=8, l2=3.0).start(queries, np.random.default_rng(0))
+    weights = np.concatenate([p.detach().numpy().ravel() for p in model.module.parameters() if p.ndim == 2])
+    value, gradient = model.penalty()
+    assert value == pytest.approx(1.5 * np.sum(weights.astype(float) ** 2))
+    assert np.count_nonzero(gradient) == np.count_nonzero(weights)
 
 
 def test_going_on_does_not_begin_with_a_line_again() -> None:
@@ -190,6 +188,8 @@ def test_weights_of_another_architecture_are_refused() -> None:
             build(other, arrays)
     with pytest.raises(ValueError, match="do not fit"):
         build(scorer, arrays | {"blocks.0.join.weight": arrays["score.weight"]})
+    with pytest.raises(ValueError, match=r"(?s)do not fit.*direct\.weight"):  # as before there was a linear part
+        build(scorer, {name: values for name, values in arrays.items() if name != "direct.weight"})
     with pytest.raises(ValueError, match="finite"):
         build(scorer, arrays | {"score.weight": np.full((1, 8), np.nan, np.float32)})
     with pytest.raises(ValueError, match="needs its scorer"):

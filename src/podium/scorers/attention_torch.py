@@ -43,6 +43,13 @@ class AttentionModel(TorchModel):
     torch.Size([3])
     """
 
+    @classmethod
+    def of(cls, module: Any, scorer: Any, random_state: Any = None) -> Self:
+        model = super().of(module, scorer, random_state)
+        # Some biases change no ranking: a penalty would be all that moves them, and Adam would take it for a signal.
+        model.l2 = scorer.l2 * np.concatenate([np.full(p.numel(), p.ndim > 1, float) for p in module.parameters()])
+        return model
+
     def _call(self, queries: Queries, parameters: dict[str, Any]) -> Any:
         outputs, places = [torch.empty(0, dtype=self._dtype, device=self._device)], [np.empty(0, np.int64)]
         for rows, mask in padded_batches(queries.offsets):
@@ -87,8 +94,6 @@ class AttentionModel(TorchModel):
                 f"its weights are those of {n_layers} layers with an embedding of the shape {embedding.shape}; "
                 f"{scorer!r} has {scorer.layers} layers of the width {scorer.width}"
             )
-        # Files of the first version have no linear part, which is one of zeros.
-        arrays = {"direct.weight": np.zeros((1, embedding.shape[1]), embedding.dtype)} | dict(arrays)
         with torch.device("meta"):  # takes no memory, whatever the file says
             module = scorer.module(embedding.shape[1])
         try:
@@ -126,7 +131,7 @@ class Attention(Scorer, trained_by="stochastic", model_class=AttentionModel):
     device : str
         Where the network runs; features and scores are copied there and back.
     l2 : float
-        Penalty ``l2/2 ‖parameters‖²``.
+        Penalty ``l2/2 ‖W‖²`` on weights, not on biases and the scales of LayerNorm.
 
     Examples
     --------

@@ -53,7 +53,7 @@ class AttentionRanker(BaseRanker):
     dtype : {"float32", "float64"}
         What is computed in.
     l2 : float
-        Penalty on all parameters of the network.
+        Penalty on the weights of the network.
     epochs : int
         Passes over the training queries, at most.
     batch_size : int
