@@ -50,6 +50,5 @@ METHODS.add_variant(
     "mean reciprocal of smooth ranks",
     grid=STEPS,
 )
-# Each tree moves scores by up to about the learning rate, so they are soon far above 0.1, where ranks are not smooth.
-_ON_TREES = partial(LossOnTrees, ApproxNDCGLoss(temperature=0.3))
+_ON_TREES = partial(LossOnTrees, ApproxNDCGLoss())
 METHODS.add_variant("approxndcg", "approxndcg-trees", _ON_TREES, "ApproxNDCG's loss on boosted trees", **TREES)

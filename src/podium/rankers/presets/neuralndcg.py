@@ -37,7 +37,5 @@ METHODS.add(
     },
     stochastic=True,
 )
-# Each tree moves scores by up to about the learning rate. At a temperature of 1 the permutation would soon be a hard
-# one, which has no gradient, while trees go on.
-_ON_TREES = partial(LossOnTrees, NeuralNDCGLoss(temperature=10.0))
+_ON_TREES = partial(LossOnTrees, NeuralNDCGLoss())
 METHODS.add_variant("neuralndcg", "neuralndcg-trees", _ON_TREES, "NeuralNDCG's loss on boosted trees", **TREES)
