@@ -37,6 +37,7 @@ def test_float32_sparse_and_dense_agree(name) -> None:
     X = np.maximum(X - np.median(X), 0.0).astype(np.float32)
     dense = build(name, normalize=None).fit(X, y, qid=qid).predict(X, qid)
     filled = build(name, normalize=None).fit(sparse.csr_matrix(X), y, qid=qid).predict(sparse.csr_matrix(X), qid)
-    np.testing.assert_allclose(filled, dense, rtol=1e-9)
+    # ListNet leaves a constant in the scores to rounding, which Adam's steps make larger.
+    np.testing.assert_allclose(filled, dense, rtol=1e-9, atol=1e-8)
     with pytest.raises(ValueError, match="normalize=None or dense features"):
         build(name).fit(sparse.csr_matrix(X), y, qid=qid)
