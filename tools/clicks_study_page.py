@@ -212,9 +212,10 @@ def _counted(found: Values) -> Iterator[str]:
                     signs.append(np.sign(difference) * (2 if randomization_test(values, naive) < LEVEL else 1))
                     near.append(abs(float(np.nanmean(values - true))) <= 0.01)
         above, certain = sum(sign > 0 for sign in signs), sum(sign == 2 for sign in signs)
+        below = sum(sign == -2 for sign in signs)
         yield (
             f"- {NAMES[name]}, `swaps` and `em`, {len(signs)} cases: above *naive* in {above}, with p < .05 in "
-            f"{certain}; below it with p < .05 in {sum(sign == -2 for sign in signs)}; within .01 of *true* in {sum(near)}."
+            f"{certain}; below it with p < .05 in {below}; within .01 of *true* in {sum(near)}."
         )
 
 
