@@ -6,11 +6,11 @@ import argparse
 import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
 from podium.cli import clicked, options, output
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from podium.data.clicks import Clicks
     from podium.data.io.trec import Run
     from podium.data.queries import Queries
@@ -105,7 +105,8 @@ def _by_model(path: str, model: Any, queries: Queries) -> np.ndarray:
         if missing:
             raise ValueError(f"{path} needs the feature {missing[0]!r}, which the documents lack")
         queries = queries.with_features(queries.features[:, [known.index(name) for name in own]], list(own))
-    return np.asarray(model.predict(queries))
+    scores: np.ndarray = model.predict(queries)
+    return scores
 
 
 def _of_run(path: str, run: Run, queries: Queries) -> np.ndarray:
