@@ -261,3 +261,11 @@ def test_it_sees_what_a_network_of_single_documents_cannot(load_tool: Any, monke
         other = tool.judge(tool.Contestant((small["MLP"],), normalize), ListNetLoss(), parts, epochs=15)
         assert ours.mean() > other.mean()
         assert tool.randomization_test(ours, other, 2_000) < 0.01
+
+
+def test_without_a_trainer_it_is_trained_in_batches() -> None:
+    queries = lists()
+    by_default = podium.Ranker(ListNetLoss(), Attention(1, 2, 8), random_state=0).fit(queries)
+    trainer = Stochastic(epochs=50, batch_size=8, learning_rate=3e-3)
+    told = podium.Ranker(ListNetLoss(), Attention(1, 2, 8), trainer, random_state=0).fit(queries)
+    np.testing.assert_array_equal(by_default.model_.theta, told.model_.theta)

@@ -49,7 +49,8 @@ class Ranker(TreeMethods):
     def _trainer(self) -> Trainer:
         if self.trainer is not None:
             return self.trainer
-        trainer = _TRAINERS[self._scorer().trained_by]()
+        scorer = self._scorer()
+        trainer = _TRAINERS[scorer.trained_by](**scorer.training_options)
         return trainer if self._loss().has_gradient or not trainer.needs_gradient else Stochastic()
 
     def set_params(self, **params: Any) -> Self:

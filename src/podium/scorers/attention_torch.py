@@ -5,8 +5,8 @@ This file imports PyTorch only when a model is made, so that scorers can be list
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, Self
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -153,6 +153,8 @@ class Attention(Scorer, trained_by="stochastic", model_class=AttentionModel):
     l2: float = number(0.0, at_least=0)
 
     listwise = True
+    # Steps of single lists at the rate of the small networks are too rough for attention, and slow in PyTorch.
+    training_options: ClassVar[Mapping[str, Any]] = {"epochs": 50, "batch_size": 8, "learning_rate": 3e-3}
 
     def check_parameters(self) -> None:
         super().check_parameters()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, NamedTuple, Self
@@ -66,6 +66,8 @@ class Scorer(Parameterized):
 
     trained_by: ClassVar[Literal["quasi-newton", "stochastic", "boosting"]] = "quasi-newton"
     """The kind of trainer that suits it, used when the user names none."""
+    training_options: ClassVar[Mapping[str, Any]] = {}
+    """Parameters of that trainer that suit it, where they are not the trainer's defaults."""
     accepts_missing: ClassVar[bool] = False
     """May features be NaN?"""
     listwise: ClassVar[bool] = False
