@@ -37,13 +37,14 @@ LINEAR = (
     *("lambdaloss", "lambdaloss-arp1", "lambdaloss-arp2", "lambdaloss-ndcg1", "lambdaloss-ndcg2"),
     *("neuralndcg", "yetirank", "stochasticrank"),
 )
-FITTED_ONCE = "rankcosine-trees", "approxndcg-trees", "lambdaloss-trees", "neuralndcg-trees", "stochasticrank-trees"
-ON_TREES = ("softmax-trees", "unique-softmax-trees", "xendcg-trees", "yetirank-trees", *FITTED_ONCE)
-PARTS = {
-    "fitted once": (*LINEAR, *FITTED_ONCE),
+FITTED_ONCE = "rankcosine-trees", "lambdaloss-trees", "stochasticrank-trees"
+FITTED_THRICE = {
     "softmax trees": ("softmax-trees", "unique-softmax-trees"),
     "random trees": ("xendcg-trees", "yetirank-trees"),
+    "smooth trees": ("approxndcg-trees", "neuralndcg-trees"),
 }
+ON_TREES = (*(name for part in FITTED_THRICE.values() for name in part), *FITTED_ONCE)
+PARTS = {"fitted once": (*LINEAR, *FITTED_ONCE), **FITTED_THRICE}
 Values = Mapping[str, Mapping[str, np.ndarray]]
 """Values of a metric on each query, by set and method."""
 
@@ -63,9 +64,10 @@ sets of the difference from it.
 
 {verdict}{missing}
 
-`softmax-trees`, `unique-softmax-trees`, `xendcg-trees` and `yetirank-trees` are means of three fits by default, on up
-to 100,000 documents. For the first two this was chosen on three of these sets (ohsumed, linear 25, binary) and another
-one, for the others elsewhere: see [trees beside their owners'](trees-of-peers.md).
+`softmax-trees`, `unique-softmax-trees`, `approxndcg-trees`, `neuralndcg-trees`, `xendcg-trees` and `yetirank-trees`
+are means of three fits by default, on up to 100,000 documents. For the first four this was chosen on three of these
+sets (ohsumed, linear 25, binary), for the first two also on another one; for the others elsewhere: see
+[trees beside their owners'](trees-of-peers.md).
 """
 
 

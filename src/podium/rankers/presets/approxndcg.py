@@ -50,5 +50,5 @@ METHODS.add_variant(
     "mean reciprocal of smooth ranks",
     grid=STEPS,
 )
-_ON_TREES = partial(LossOnTrees, ApproxNDCGLoss())
+_ON_TREES = partial(LossOnTrees, ApproxNDCGLoss(), repeats=None)
 METHODS.add_variant("approxndcg", "approxndcg-trees", _ON_TREES, "ApproxNDCG's loss on boosted trees", **TREES)

@@ -37,5 +37,5 @@ METHODS.add(
     },
     stochastic=True,
 )
-_ON_TREES = partial(LossOnTrees, NeuralNDCGLoss())
+_ON_TREES = partial(LossOnTrees, NeuralNDCGLoss(), repeats=None)
 METHODS.add_variant("neuralndcg", "neuralndcg-trees", _ON_TREES, "NeuralNDCG's loss on boosted trees", **TREES)
