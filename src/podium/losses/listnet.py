@@ -150,7 +150,7 @@ def _softmax(logits: np.ndarray, offsets: np.ndarray) -> np.ndarray:
 
 @njit(fastmath=FAST, error_model="numpy")
 def listnet(given: OneList, prepared: Any, out: Derivatives) -> float:
-    """Compare the first place, k = 1. A target that begins with :data:`SILENT` is that of a list to pass over."""
+    """Compare the first place, k = 1. A target that begins with ``SILENT`` is that of a list to pass over."""
     scores, gradient, curvature = given.scores, out.gradient, out.curvature
     number = gradient.dtype.type  # keeps float32 loops free of float64, which would halve their speed
     n, target, top = len(scores), own(prepared[0], given), largest(scores)

@@ -96,11 +96,13 @@ def compare(
         shown. A method whose ranking has too much weight on documents never shown is refused in its row.
     primary : str or Metric, optional
         The metric that chooses, orders the table and is tested; by default the first.
-    normalize, folds, search, budget, random_state, seeds, out, jobs, dask, progress : Any
+    normalize, folds : Any
         As for :func:`podium.compare`.
     protocol : KFold, TimeSplit or their text, optional
         How queries train, validate and test: by default ``KFold(5)``. Of ``TimeSplit``, which has no column here, their
         order is that in which they first appear in the log.
+    search, budget, random_state, seeds, out, jobs, dask, progress : Any
+        As for :func:`podium.compare`.
     name : str
         What the log is called in tables.
     reading : mapping, optional
