@@ -10,13 +10,13 @@ interruption, the same command resumes.
 from __future__ import annotations
 
 import argparse
-import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+import page_tables
 from ratings_studies import ROOT, Store
 
 import podium
@@ -243,26 +243,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     options = parser.parse_args(argv)
     store = Store(options.out)
     numbers = {"coverage": options.logs, "level": options.tests, "power": 10 * options.tests}
-    for name, table in TABLES.items():
-        if options.only not in (None, name):
-            continue
-        start, lines = time.monotonic(), []
-        for line in table(numbers[name], store):
-            print(line, flush=True)
-            lines.append(line)
-        print(f"{time.monotonic() - start:.0f} s\n", flush=True)
-        if options.page:
-            write(options.page, name, "\n".join(lines))
-
-
-def write(page: Path, name: str, table: str) -> None:
-    """Replace a table of the page, which is between two markers."""
-    begin, end = f"<!-- {name}: written by tools/clicks_coverage.py -->", f"<!-- end of {name} -->"
-    before, found, rest = page.read_text("utf-8").partition(begin)
-    _, closed, after = rest.partition(end)
-    if not (found and closed):
-        raise ValueError(f"{page} lacks the lines {begin!r} and {end!r}")
-    page.write_text(f"{before}{begin}\n\n{table}\n\n{end}{after}", "utf-8")
+    asked = {name: partial(table, numbers[name], store) for name, table in TABLES.items()}
+    page_tables.compute(asked, options.only, options.page, "clicks_coverage")
 
 
 if __name__ == "__main__":

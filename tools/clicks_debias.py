@@ -11,11 +11,13 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import lightgbm
 import numpy as np
+import page_tables
 
 import podium
 from podium.clicks import PositionBias, simulate
@@ -169,26 +171,8 @@ def main() -> None:
     parser.add_argument("--only", choices=[*TABLES], help="one of the tables")
     parser.add_argument("--page", type=Path, help="page to write the tables into")
     options = parser.parse_args()
-    for name, table in TABLES.items():
-        if options.only not in (None, name):
-            continue
-        start, lines = time.monotonic(), []
-        for line in table(options.sessions, options.seeds):
-            print(line, flush=True)
-            lines.append(line)
-        print(f"{time.monotonic() - start:.0f} s\n", flush=True)
-        if options.page:
-            write(options.page, name, "\n".join(lines))
-
-
-def write(page: Path, name: str, table: str) -> None:
-    """Replace a table of the page, which is between two markers."""
-    begin, end = f"<!-- {name}: written by tools/clicks_debias.py -->", f"<!-- end of {name} -->"
-    before, found, rest = page.read_text("utf-8").partition(begin)
-    _, closed, after = rest.partition(end)
-    if not (found and closed):
-        raise ValueError(f"{page} lacks the lines {begin!r} and {end!r}")
-    page.write_text(f"{before}{begin}\n\n{table}\n\n{end}{after}", "utf-8")
+    asked = {name: partial(table, options.sessions, options.seeds) for name, table in TABLES.items()}
+    page_tables.compute(asked, options.only, options.page, "clicks_debias")
 
 
 if __name__ == "__main__":
