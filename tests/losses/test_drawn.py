@@ -87,7 +87,7 @@ def test_numbers_of_clicks_have_a_poisson_distribution() -> None:
     labels = np.stack([drawn_labels(loss, chances, [0, 5], epoch, 16) for epoch in range(2000)])
     clicks = labels * 8 / 2.0
     np.testing.assert_allclose(clicks, np.rint(clicks), atol=1e-12)
-    # Of 16 draws one is from each sixteenth of the distribution: their mean hardly varies.
+    # Each of the 16 draws is from another sixteenth of the distribution, so their mean hardly varies.
     np.testing.assert_allclose(labels.mean(axis=(0, 1)), 2.0 * chances, rtol=0.005)
     assert labels.mean(axis=1).std(axis=0).max() < 0.5 * (labels[:, 0].std(axis=0) / 4).max()
     single = np.rint(clicks[:, 7]).astype(int)

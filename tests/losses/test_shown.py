@@ -112,7 +112,7 @@ def test_factors_divide_what_is_normalized() -> None:
     assert found.value == pytest.approx(plain.value / 0.5)
     np.testing.assert_allclose(found.d_scores, plain.d_scores / 0.5, rtol=1e-10, atol=1e-15)
     np.testing.assert_allclose(found.d2_scores, plain.d2_scores / 0.5, rtol=1e-10, atol=1e-15)
-    # Of the losses by places, it is no part.
+    # The losses by places do not include it.
     bare = bound("pairwise", normalize=False).value_and_gradient(SCORES, parameters=equal)
     np.testing.assert_allclose(found.d_parameters, bare.d_parameters)
 

@@ -23,3 +23,13 @@ def test_order(dtype: type, n: int) -> None:
         order = np.empty(n, np.uint32)
         descending(x.astype(dtype), order)
         np.testing.assert_array_equal(order, np.argsort(-x, kind="stable"))
+
+
+@pytest.mark.parametrize("n", [5, 100, COUNTING, COUNTING + 1])
+def test_numbers_that_are_none_leave_numbers_of_entries(n: int) -> None:
+    """Who sorts NaN gets some order, but never an index outside of the array."""
+    x = np.random.default_rng(n).normal(size=n)
+    x[[1, n - 1]] = np.nan
+    order = np.full(n, np.iinfo(np.uint32).max, np.uint32)
+    descending(x, order)
+    assert (order < n).all()

@@ -72,8 +72,8 @@ class Loss(Parameterized):
     """Is its gradient linear in the labels themselves, ``"labels"``, or, times their sum, ``"shares"`` of it? Then
     unbiased weights of clicks can be its labels, which need not be drawn."""
     looks: ClassVar[int | None] = None
-    """Of how many looks at a document its label counts the clicks, where labels are drawn from what clicks tell; None:
-    relevant or not."""
+    """Where labels are drawn from what clicks tell: a label counts the clicks in this many looks at the document. None:
+    it says whether the document is relevant."""
     rankings: ClassVar[str | None] = None
     """The distribution over rankings that its scores stand for, as ``podium.probabilities.families`` names it."""
     cost: ClassVar[str] = "n"

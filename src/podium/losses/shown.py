@@ -114,7 +114,7 @@ def shown_lambdas(given: OneList, prepared: Any, out: Derivatives) -> float:
     longest = 0
     for k in range(begin, end):
         longest = max(longest, offsets[k + 1] - offsets[k])
-    work = np.empty((9, longest))
+    work = np.empty((8, longest))
     all_order = np.empty(longest, np.int64)
     value = 0.0
     for k in range(begin, end):

@@ -43,6 +43,8 @@ def _by_counting(x: np.ndarray, order: np.ndarray) -> None:
     for start in range(0, size, width(x)):
         _count_betters(padded, start, place)
     for i in range(n):
+        order[i] = i  # NaN is above and below nothing, which leaves places to nobody: still a number of an entry
+    for i in range(n):
         order[np.uint32(place[i])] = i
 
 

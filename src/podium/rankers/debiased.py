@@ -24,11 +24,11 @@ class LearnedBias:
     """What a ranker with ``debias`` has learned of places; arrays (n_places,), or None with the other kind."""
 
     propensities_: np.ndarray | None = None
-    """Of ``"pairwise"``: t⁺, by which losses of pairs clicked at a place are divided; the first is 1."""
+    """With ``"pairwise"``: t⁺, which divides the losses of pairs whose click is at a place; the first is 1."""
     negative_propensities_: np.ndarray | None = None
-    """Of ``"pairwise"``: t⁻, of the pairs that were not clicked at a place; the first is 1."""
+    """With ``"pairwise"``: t⁻, the same for the place of the document that was not clicked; the first is 1."""
     additive_: np.ndarray | None = None
-    """Of ``"additive"``: what a place adds to the score, compared with the first, which has 0."""
+    """With ``"additive"``: what a place adds to the score, compared with the first, which has 0."""
 
     @classmethod
     def of(cls, debias: str | None, parameters: np.ndarray) -> LearnedBias:
